@@ -28,39 +28,49 @@ type listed struct {
 // tests. Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/httpclient", "internal/launch", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
+		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/gate", "internal/httpclient", "internal/launch", "internal/metrics", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/sealed", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
 	},
 	"internal/explain": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
 		"internal/catalog", "internal/git", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/report": {
-		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/outcome", "internal/serve/api", "internal/serve/pullthrough", "internal/text",
+		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/outcome", "internal/serve/api", "internal/serve/pullthrough", "internal/schedule", "internal/text",
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
 		"internal/catalog", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
 	},
 	"pkg/verify": {
-		"pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
+		"internal/gate", "pkg/approval", "pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/packagezip", "internal/schedule", "internal/atomicfile",
 	},
 	"pkg/exec": {
 		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
 		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
 	},
+	"internal/sealed": {
+		"pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/module", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/oci", "pkg/template",
+		"internal/atomicfile", "internal/opentofu/configuration",
+	},
 	"pkg/sync": {
-		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/template", "pkg/trust",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/schedule", "internal/stricthcl", "internal/text",
+		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/template", "pkg/trust",
+		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/gate", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/transfer"},
-	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "internal/bounded"},
+	"pkg/bundle":   {"pkg/artifact", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/sums", "internal/atomicfile", "internal/bounded", "internal/memo", "internal/transfer"},
+	"pkg/module":   {"internal/gate", "pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/text", "internal/transfer"},
+	"pkg/approval": {"internal/gate", "pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/trust", "internal/bounded", "internal/schedule"},
 	"pkg/publish": {
+		"internal/gate",
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer",
+		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/sbom", "internal/schedule", "internal/transfer",
+	},
+	"internal/gate": {
+		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/trust",
+		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/packagezip", "internal/text", "internal/transfer",
 	},
 	"pkg/pull": {
 		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
@@ -70,26 +80,26 @@ var rows = map[string][]string{
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
 	"internal/catalog": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
-		"internal/bounded", "internal/httpclient",
+		"internal/bounded", "internal/httpclient", "internal/schedule",
 	},
 	"internal/serve/api": {"pkg/finding", "pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
+		"internal/bounded", "internal/gate", "internal/memo", "internal/atomicfile", "internal/transfer",
 	},
 	"pkg/serve": {
 		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/bounded", "internal/httpclient", "internal/memo",
+		"internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text",
 	},
 	"internal/launch": {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
-	"pkg/trust":       {"pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
+	"pkg/trust":       {"pkg/artifact", "pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
 	"internal/opentofu/installation": {
 		"pkg/provider", "pkg/source/filesystem", "pkg/source/origin", "pkg/template",
 		"internal/credentials", "internal/opentofu/cliconfig", "internal/stricthcl",
 	},
 
-	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/transfer"},
-	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums"},
+	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text", "internal/transfer"},
+	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "internal/schedule"},
 	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip", "internal/text"},
 	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip"},
 	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
@@ -108,6 +118,7 @@ var rows = map[string][]string{
 	"pkg/provider":                    {"internal/text"},
 	"internal/opentofu/configuration": {"internal/opentofu/cliconfig", "pkg/provider", "internal/bounded", "internal/stricthcl"},
 
+	"internal/sbom":        {"pkg/provider"},
 	"internal/packagezip":  {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
 	"internal/transfer":    {"pkg/provider", "internal/bounded", "internal/httpclient", "internal/schedule"},
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
@@ -143,8 +154,8 @@ var rows = map[string][]string{
 	"internal/testing/issuertest":   {},
 }
 
-// TestDirections checks that packages import only the packages in their row.
-func TestDirections(t *testing.T) {
+// TestImportDirections checks that packages import only the packages in their row.
+func TestImportDirections(t *testing.T) {
 	t.Parallel()
 	found := map[string]bool{}
 	for _, p := range goList(t) {
@@ -175,8 +186,8 @@ func TestDirections(t *testing.T) {
 	}
 }
 
-// TestSeclusion checks that only one package imports each of certain modules.
-func TestSeclusion(t *testing.T) {
+// TestRestrictedImports checks that only one package imports each of certain modules.
+func TestRestrictedImports(t *testing.T) {
 	t.Parallel()
 	for _, p := range goList(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)

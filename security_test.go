@@ -14,9 +14,9 @@ var (
 	namedScript = regexp.MustCompile("`([a-z_]+\\.txtar)`")
 )
 
-// TestPromisesAreHeld checks that all tests in docs/security.md exist, that each
+// TestSecurityPage checks that all tests in docs/security.md exist, that each
 // guarantee has a test, and that no guarantee is repeated.
-func TestPromisesAreHeld(t *testing.T) {
+func TestSecurityPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("docs", "security.md"))
 	if err != nil {

@@ -64,31 +64,8 @@ func stateOf(app *cli.App) *state { return app.Metadata[stateKey].(*state) }
 
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
-		Name:  "tofu-oci",
-		Usage: "mirror OpenTofu providers to OCI registries, and install and verify them",
-		Description: `tofu-oci also publishes your own providers and serves providers to clients without OCI
-support.
-
-A PROVIDER is [HOST/]NAMESPACE/TYPE[@CONSTRAINT], such as hashicorp/aws,
-hashicorp/aws@5.64.0, or 'hashicorp/aws@~> 5.0, != 5.10.0'. The default host is
-registry.opentofu.org. The newest release that meets the constraint is selected.
-Pre-releases must be specified exactly: hashicorp/aws@6.0.0-beta1.
-
-A REPO is a template that maps a provider to an OCI repository, such as
-ghcr.io/acme/providers/{namespace}/{type}, or oci-layout:DIR/{namespace}/{type} for an
-OCI image layout on disk. A template can contain {hostname}, {namespace}, and {type}.
-
-Flags can appear anywhere on the command line. Unless its description says
-"(repeatable)", a flag can be given only once. The environment variable TOFU_OCI_FLAG
-sets --flag, for example TOFU_OCI_DRY_RUN=true sets --dry-run. In a variable, separate
-the values of a repeatable flag with commas.
-
-Exit codes: 0 success, 1 failure, 2 invalid usage or configuration, 3 some items failed
-and some succeeded, 4 verification failed or conflict, 5 not found, 6 access denied,
-10 changes pending, 130 interrupted.
-
-Details: ` + docs + `cli.md`,
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), syncCommand(), moduleCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
+		Name:                      "tofu-oci",
+		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), gateCommand(), syncCommand(), moduleCommand(), bundleCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
 		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
@@ -97,6 +74,8 @@ Details: ` + docs + `cli.md`,
 		ExitErrHandler:            func(*cli.Context, error) {},
 		Action:                    cli.ShowAppHelp,
 	}
+	app.Usage, _, app.Description = helpOf(app.Name)
+	addHelp("", app.Commands)
 	commandline.Prepare(app, commandline.Width(stdout), func(command *cli.Command) {
 		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"})
 		command.Before = func(c *cli.Context) error {
@@ -108,9 +87,6 @@ Details: ` + docs + `cli.md`,
 	})
 	return app
 }
-
-// docs is the URL of the documentation.
-const docs = "https://github.com/tofu-oci/tofu-oci/blob/main/docs/"
 
 // usagef returns an error about the command line or the configuration.
 func usagef(format string, args ...any) error {

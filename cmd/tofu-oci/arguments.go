@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
-	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -30,6 +29,10 @@ func sourcesFlag() cli.Flag {
 
 func lockFileFlag(usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: usage}
+}
+
+func rootFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "requirements of the root module `DIR` (repeatable)"}
 }
 
 func platformFlag(usage string) cli.Flag {
@@ -56,10 +59,10 @@ func failFastFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "fail-fast", Category: commandline.GroupOperation, Usage: "don't start new items after the first failure"}
 }
 
-// requiredProviders returns the PROVIDERs of the command line and of --sources. It returns
-// an error if there are none.
+// requiredProviders returns the PROVIDERs of the command line and of --sources. Without
+// any PROVIDER, it returns an error.
 func requiredProviders(cmd *command) ([]provider.Requirement, error) {
-	if !hasProviders(cmd.c) {
+	if !hasProviders(cmd.c) && !cmd.c.IsSet("root") {
 		or := ""
 		switch sources := commandline.FlagNamed(cmd.c.Command, "sources") != nil; {
 		case sources && commandline.FlagNamed(cmd.c.Command, "lock-file") != nil:
@@ -67,20 +70,20 @@ func requiredProviders(cmd *command) ([]provider.Requirement, error) {
 		case sources:
 			or = ", or --sources FILE"
 		}
-		return nil, usagef("specify at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, cmd.c.Command.Name)
+		return nil, usagef("specify at least one PROVIDER, such as hashicorp/null%s; see tofu-oci %s --help", or, strings.TrimPrefix(cmd.c.Command.HelpName, "tofu-oci "))
 	}
-	return providers(cmd, cmd.c.Args().Slice())
+	return providers(cmd)
 }
 
 // hasProviders reports whether PROVIDERs are specified as arguments or in a file.
 func hasProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("sources") }
 
-// providers returns the PROVIDERs among args, followed by the PROVIDERs of --sources.
-// Duplicates are omitted.
-func providers(cmd *command, args []string) ([]provider.Requirement, error) {
+// providers returns the PROVIDERs of the command line, followed by the PROVIDERs of
+// --sources. Duplicates are omitted.
+func providers(cmd *command) ([]provider.Requirement, error) {
 	var wanted []provider.Requirement
 	places := map[string]string{}
-	for _, arg := range args {
+	for _, arg := range cmd.c.Args().Slice() {
 		r, err := parseRequirement(cmd.c, arg)
 		if err != nil {
 			return nil, misuse(err)
@@ -229,7 +232,7 @@ func selectProviders(cmd *command) (s selection, err error) {
 		s.requirements, err = requiredProviders(cmd)
 		return s, err
 	}
-	only, err := providers(cmd, cmd.c.Args().Slice())
+	only, err := providers(cmd)
 	if err != nil {
 		return s, err
 	}
@@ -242,31 +245,14 @@ func selectProviders(cmd *command) (s selection, err error) {
 			return s, usagef("%s: cannot combine a version constraint with --lock-file; omit @%s", r, r.Constraint)
 		}
 	}
-	if s.locked, err = readLockFiles(cmd.c, names); err != nil {
-		return s, err
+	if s.locked, err = lock.ReadSelections(cmd.c.Context, names...); err != nil {
+		return s, flagError("lock-file", err)
 	}
 	if len(only) > 0 {
 		s.locked, err = s.locked.Of(addresses(only)...)
 	}
 	s.requirements = s.locked.Requirements()
 	return s, err
-}
-
-// readLockFiles returns the selections of lock files.
-func readLockFiles(c *cli.Context, names []string) (lock.Selections, error) {
-	paths, err := lock.Find(c.Context, names...)
-	files := make([]*lockfile.File, len(paths))
-	for i := 0; i < len(paths) && err == nil; i++ {
-		files[i], err = lockfile.Read(paths[i])
-	}
-	if err != nil {
-		return nil, flagError("lock-file", err)
-	}
-	all := lock.Union(files...)
-	if len(all) == 0 {
-		return nil, usagef("--lock-file: %s locks no providers", paths[0])
-	}
-	return all, nil
 }
 
 // limit restricts a source to locked packages.

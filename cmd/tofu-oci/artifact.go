@@ -19,10 +19,15 @@ func artifactFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
+		&cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto adds missing SBOMs from Go build information"},
 		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "generate an SBOM of each package with `PROGRAM`"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
+}
+
+func gateFlag() cli.Flag {
+	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow or deny releases (repeatable)"}
 }
 
 func missingRepositoryFlag() cli.Flag {
@@ -80,6 +85,10 @@ func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repos
 	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return nil, o, err
+	}
+	mode, _ := cmd.c.Value("sbom").(string) // in module push, the flag lists files
+	if o.AutoSBOM = mode == "auto"; mode != "" && !o.AutoSBOM {
+		return nil, o, usagef("invalid --sbom %q: want auto", mode)
 	}
 	if err := parseSet(cmd.c, "sbom-program", &o.SBOM, publish.SBOMProgram); err != nil {
 		return nil, o, err

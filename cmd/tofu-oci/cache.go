@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"syscall"
 	"time"
 
@@ -62,60 +61,20 @@ func cacheDir(c *cli.Context) (dir string, err error) {
 }
 
 func cacheCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "cache",
-		Usage:     "show or clean up the local cache of packages",
-		ArgsUsage: "info | prune [FLAG...]",
-		Description: `A cache is a directory of downloaded and unpacked packages that commands and processes can
-share. By default, only exec uses a cache, in the user's cache directory.
-
-Details: ` + docs + `concepts.md`,
-		Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()},
-	}
+	return &cli.Command{Name: "cache", Subcommands: []*cli.Command{cacheInfoCommand(), cachePruneCommand()}}
 }
 
 func cacheInfoCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "info",
-		Usage:     "show the size of a cache and when it was last used",
-		ArgsUsage: "[--cache DIR] [FLAG...]",
-		Description: `File sizes are summed up; copies that share disk blocks use less space.
-
-Examples:
-   # the cache of exec
-   tofu-oci cache info
-
-   # the cache of a pipeline
-   tofu-oci cache info --cache /ci/cache --output json`,
-		Flags:  slices.Concat([]cli.Flag{cacheFlag("the cache in `DIR` (default: the cache of exec)")}, outputFlags()),
-		Action: withReport(cacheInfo),
-	}
+	return newCommand("info", cacheInfo, []cli.Flag{cacheFlag("the cache in `DIR` (default: the cache of exec)")}, outputFlags())
 }
 
 func cachePruneCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "prune",
-		Usage:     "remove the least recently used packages from a cache",
-		ArgsUsage: "--max-size SIZE | --max-age DURATION [FLAG...]",
-		Description: `Packages in use by a running process are kept.
-
-If a .terraform directory links to a removed package, run tofu-oci exec -- tofu init
-again.
-
-Examples:
-   # a nightly job
-   tofu-oci cache prune --cache /ci/cache --max-age 30d --max-size 20GB
-
-   # a preview
-   tofu-oci cache prune --cache /ci/cache --max-size 5GB --dry-run`,
-		Flags: slices.Concat([]cli.Flag{
-			cacheFlag("the cache in `DIR` (default: the cache of exec)"),
-			&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
-			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
-			dryRunFlag("print what would be removed, but remove nothing"),
-		}, outputFlags()),
-		Action: withReport(cachePrune),
-	}
+	return newCommand("prune", cachePrune, []cli.Flag{
+		cacheFlag("the cache in `DIR` (default: the cache of exec)"),
+		&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
+		&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
+		dryRunFlag("print what would be removed, but remove nothing"),
+	}, outputFlags())
 }
 
 // openNamedCache opens the cache that a cache command inspects. The default is the cache of

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -14,12 +15,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -68,8 +71,13 @@ type command struct {
 	repos  repository.Options
 	config cliconfig.Config
 	// token returns the token for an origin registry.
-	token   func(context.Context, svchost.Hostname) (origin.Token, error)
+	token func(context.Context, svchost.Hostname) (origin.Token, error)
+	// github finds attestations. Without --attestations, it is nil.
+	github  *origin.GitHub
 	aliases provider.Aliases
+	gates   gate.Gates
+	// signer has the key of --sign-key. Without the flag, it is nil.
+	signer artifact.Signer
 	// from is the template of --from. Without the flag, it is the zero value.
 	from template.Template
 
@@ -103,6 +111,11 @@ func (cmd *command) prepare() (err error) {
 			return err
 		}
 	}
+	if c.String("attestations") != "" {
+		if cmd.github, err = origin.GitHubFromEnv(os.Getenv); err != nil {
+			return err
+		}
+	}
 	if cmd.cache, err = openCache(cmd); err != nil {
 		return err
 	}
@@ -132,13 +145,16 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 		return usagef("invalid --timeout %s: want at least 1s", d)
 	}
 	realms, err := tokenRealms(c)
-	if err := cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias)); err != nil {
+	if err := cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias), parseAll(c, "gate", &cmd.gates, gate.Parse)); err != nil {
 		return err
 	}
 	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.HasPrefix(c.Command.HelpName, "module ") {
 		if cmd.from, err = repositoryTemplate(c, "from"); err != nil {
 			return err
 		}
+	}
+	if cmd.signer, err = readSigner(c); err != nil {
+		return err
 	}
 	cmd.http, err = httpclient.New(httpclient.Options{
 		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
@@ -167,7 +183,7 @@ func (cmd *command) origin() *origin.Source { return cmd.originWithLifetime(0) }
 
 // originWithLifetime is like origin, but caches responses for the given time.
 func (cmd *command) originWithLifetime(lifetime time.Duration) *origin.Source {
-	return origin.New(origin.Options{HTTP: cmd.http, Services: cmd.services("providers.v1"), Token: cmd.token, Lifetime: lifetime})
+	return origin.New(origin.Options{HTTP: cmd.http, Services: cmd.services("providers.v1"), Token: cmd.token, Lifetime: lifetime, GitHub: cmd.github})
 }
 
 // services returns the URLs that the CLI configuration specifies for a registry protocol.
@@ -195,6 +211,11 @@ func (cmd *command) ociSource(t template.Template) *oci.Source {
 	return oci.New(func(a provider.Address) (repository.Reader, error) {
 		return cmd.repository(t, a)
 	}, cmd.aliases...)
+}
+
+// open opens a repository for reading.
+func (cmd *command) open(ref template.Reference) (repository.Reader, error) {
+	return repository.Open(ref, cmd.repos)
 }
 
 func (cmd *command) repository(t template.Template, a provider.Address) (repository.Repository, error) {
@@ -267,7 +288,7 @@ func (cmd *command) openSource(a provider.Address) (repository.Reader, error) {
 
 // openReader returns a function that opens the target repositories for reading.
 func (cmd *command) openReader(refs map[provider.Address]template.Reference) func(provider.Address) (repository.Reader, error) {
-	return func(a provider.Address) (repository.Reader, error) { return repository.Open(refs[a], cmd.repos) }
+	return func(a provider.Address) (repository.Reader, error) { return cmd.open(refs[a]) }
 }
 
 // targets returns the target repository of each provider: the repository of --to or, without
@@ -290,28 +311,15 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 		}
 		find = t.Repository
 	}
-	return cmd.distinctTargets(addresses(wanted), find)
+	return cmd.distinctTargets("to", addresses(wanted), find)
 }
 
 // distinctTargets returns the repository of each address, and an error if two addresses
-// have the same repository.
-func (cmd *command) distinctTargets(of []provider.Address, find func(provider.Address) (template.Reference, error)) (map[provider.Address]template.Reference, error) {
-	refs, repositories := map[provider.Address]template.Reference{}, map[provider.Address]string{}
-	var err error
-	for _, a := range of {
-		if _, known := refs[a]; known {
-			continue
-		}
-		if refs[a], err = find(a); err != nil {
-			break
-		}
-		repositories[a] = refs[a].String()
-	}
-	if err == nil {
-		err = template.CheckDistinct(repositories)
-	}
-	if cmd.c.IsSet("to") {
-		return refs, flagError("to", err)
+// have the same repository. flag specifies the repositories.
+func (cmd *command) distinctTargets(flag string, of []provider.Address, find func(provider.Address) (template.Reference, error)) (map[provider.Address]template.Reference, error) {
+	refs, err := template.Targets(of, find)
+	if cmd.c.IsSet(flag) {
+		return refs, flagError(flag, err)
 	}
 	return refs, misuse(err)
 }

@@ -9,29 +9,7 @@ import (
 )
 
 func completionCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "completion",
-		Usage:     "print a shell completion script",
-		ArgsUsage: "bash|zsh|fish|powershell",
-		Description: `tofu-oci's packages already include the script. After an upgrade, generate the script again.
-
-Examples:
-   # bash, with the bash-completion package
-   mkdir -p ~/.local/share/bash-completion/completions
-   tofu-oci completion bash > ~/.local/share/bash-completion/completions/tofu-oci
-
-   # zsh, in a directory of $fpath
-   mkdir -p ~/.zsh/completions
-   tofu-oci completion zsh > ~/.zsh/completions/_tofu-oci
-
-   # fish
-   mkdir -p ~/.config/fish/completions
-   tofu-oci completion fish > ~/.config/fish/completions/tofu-oci.fish
-
-   # PowerShell, for new sessions
-   tofu-oci completion powershell >> $PROFILE`,
-		Action: completion,
-	}
+	return &cli.Command{Name: "completion", Action: completion}
 }
 
 func completion(c *cli.Context) error {

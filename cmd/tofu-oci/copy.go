@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
@@ -13,48 +11,21 @@ import (
 )
 
 func copyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "copy",
-		Usage:     "copy releases byte for byte from one OCI repository to another",
-		ArgsUsage: "[PROVIDER...] --from REPO [--to REPO] [FLAG...]",
-		Description: `Digests, signatures, and attestations are preserved, so lock files stay valid.
-
-Details: ` + docs + `airgap.md
-
-Examples:
-   # from a directory on removable media to the registry of an isolated network
-   tofu-oci copy hashicorp/null hashicorp/time --all \
-      --from oci-layout:/media/usb/mirror/{namespace}/{type} \
-      --to registry.example.com/tofu/{namespace}/{type}
-
-   # the providers in a file, from a test registry to production
-   tofu-oci copy --sources providers.txt \
-      --from registry.example.com/staging/{namespace}/{type} \
-      --to registry.example.com/tofu/{namespace}/{type} --trust trust.hcl
-
-   # the newest version of a module
-   tofu-oci copy oci://ghcr.io/acme/modules/vpc --to registry.example.com/modules/vpc
-
-   # a preview of copying the three newest versions of a range
-   tofu-oci copy 'hashicorp/aws@~> 5.0' --latest 3 --dry-run \
-      --from ghcr.io/acme/providers/{namespace}/{type} \
-      --to oci-layout:mirror/{namespace}/{type}`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: source repositories"),
-			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
-			sourcesFlag(),
-		}, versionFlags("matching versions"), []cli.Flag{
-			aliasFlag(),
-			dryRunFlag("print what would be sent, but send nothing"),
-			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-			checkLevelFlag("tags, index, blobs, or deep"),
-			missingRepositoryFlag(),
-			failFastFlag(),
-			&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},
-			digestFileFlag(),
-		}, trustFlags(), transferFlags(), networkFlags(), outputFlags()),
-		Action: withReport(copyAction),
-	}
+	return newCommand("copy", copyAction, []cli.Flag{
+		fromFlag("`REPO`: source repositories"),
+		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
+		sourcesFlag(),
+	}, versionFlags("matching versions"), []cli.Flag{
+		aliasFlag(),
+		dryRunFlag("print what would be sent, but send nothing"),
+		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
+		checkLevelFlag("tags, index, blobs, or deep"),
+		gateFlag(),
+		missingRepositoryFlag(),
+		failFastFlag(),
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},
+		digestFileFlag(),
+	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 
 func copyAction(cmd *command) error {
@@ -75,6 +46,9 @@ func copyAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
+	if wanted, err = cmd.expandModules(wanted); err != nil {
+		return err
+	}
 	refs, err := cmd.targets(wanted)
 	if err != nil {
 		return err
@@ -82,7 +56,7 @@ func copyAction(cmd *command) error {
 	if err := checkSourceAndTarget(from, refs); err != nil {
 		return err
 	}
-	options.Verify, options.Aliases, options.NoReferrers = cmd.policy.Verify, cmd.aliases, cmd.c.Bool("no-referrers")
+	options.Verify, options.Aliases, options.NoReferrers = cmd.policy.VerifySignature, cmd.aliases, cmd.c.Bool("no-referrers")
 	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs, options)))
 }
 

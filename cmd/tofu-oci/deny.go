@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -15,33 +14,15 @@ import (
 )
 
 func denyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "deny",
-		Usage:     "record that a version must not be used, and delete its tags",
-		ArgsUsage: "PROVIDER@VERSION --reason TEXT [--to REPO] [FLAG...]",
-		Description: `All commands then skip the version or, if it is specified exactly, fail with exit code 4.
-
-If the registry doesn't support deleting tags, tofu init can still install the version.
-In this case, deny exits with code 3 and explains how to delete the tag. To undo a denial,
-mirror or publish the version again with --force.
-
-Details: ` + docs + `approval.md
-
-Examples:
-   tofu-oci deny hashicorp/null@3.2.4 --to ghcr.io/acme/providers/{namespace}/{type} \
-      --reason 'crashes on arm64, see OPS-4711' --by jane
-
-   # a version of a module
-   tofu-oci deny oci://ghcr.io/acme/modules/vpc@1.2.0 --reason 'opens port 22, see OPS-4712'`,
-		Flags: slices.Concat([]cli.Flag{
-			toFlag("`REPO`: repositories (default: first oci_mirror)"),
-			aliasFlag(),
-			&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
-			byFlag(),
-			dryRunFlag("write nothing"),
-		}, networkFlags(), outputFlags()),
-		Action: withReport(denyAction),
-	}
+	return newCommand("deny", denyAction, []cli.Flag{
+		toFlag("`REPO`: repositories (default: first oci_mirror)"),
+		aliasFlag(),
+		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
+		byFlag(),
+		signKeyFlag("`FILE`: OpenPGP secret key; signs the record"),
+		passphraseFlag(),
+		dryRunFlag("write nothing"),
+	}, networkFlags(), outputFlags())
 }
 
 func byFlag() cli.Flag {
@@ -74,7 +55,7 @@ func denyAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, DryRun: cmd.c.Bool("dry-run")}
+	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, DryRun: cmd.c.Bool("dry-run"), Signer: cmd.signer}
 	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())

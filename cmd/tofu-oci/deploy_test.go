@@ -154,9 +154,9 @@ func checkFlags(t *testing.T, path, line string) {
 	}
 }
 
-// TestDeployIsHeldTogether checks that references between Kubernetes objects are valid, and that
-// pods have no unnecessary permissions.
-func TestDeployIsHeldTogether(t *testing.T) {
+// TestDeployReferences checks that references between Kubernetes objects are valid, and
+// that pods have no unnecessary permissions.
+func TestDeployReferences(t *testing.T) {
 	t.Parallel()
 	text := readPage(t, filepath.Join(deploy, "kubernetes", "serve.yaml"))
 	kinds := map[string]bool{}
@@ -172,7 +172,7 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	}
 	for _, kind := range []string{"Deployment", "Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount", "ConfigMap"} {
 		if !kinds[kind] {
-			t.Errorf("there is no %s", kind)
+			t.Errorf("missing %s", kind)
 		}
 	}
 	pod := d.Spec.Template.Spec
@@ -197,7 +197,7 @@ func TestDeployIsHeldTogether(t *testing.T) {
 	}
 	for _, m := range c.VolumeMounts {
 		if !volumes[m.Name] {
-			t.Errorf("there is no volume %s", m.Name)
+			t.Errorf("missing volume %s", m.Name)
 		}
 	}
 	grace := pkgserve.DefaultGrace
@@ -246,7 +246,7 @@ func TestSyncJobs(t *testing.T) {
 		pod := jobs[i].Spec.JobTemplate.Spec.Template.Spec
 		for _, m := range pod.Containers[0].VolumeMounts {
 			if !slices.ContainsFunc(pod.Volumes, func(v named) bool { return v.Name == m.Name }) {
-				t.Errorf("there is no volume %s", m.Name)
+				t.Errorf("missing volume %s", m.Name)
 			}
 		}
 		if s := pod.Containers[0].SecurityContext; !pod.SecurityContext.RunAsNonRoot || !s.ReadOnlyRootFilesystem {
@@ -450,10 +450,10 @@ func checkQuery(t *testing.T, query string, there, labels map[string]bool) {
 		used = append(used, strings.Split(match[1], ", ")...)
 	}
 	if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return !there[n] }) {
-		t.Errorf("there are not all metrics of %s", query)
+		t.Errorf("missing metrics of %s", query)
 	}
 	if at := slices.IndexFunc(used, func(l string) bool { return !labels[l] }); at >= 0 {
-		t.Errorf("%s: there is no label %s", query, used[at])
+		t.Errorf("%s: missing label %s", query, used[at])
 	}
 }
 

@@ -33,10 +33,12 @@ func TestChoicesOfFlags(t *testing.T) {
 		switch name := strings.Fields(flag); {
 		case flag == "publish --check-level", flag == "list --check-level":
 			want = "index manifests blobs deep"
-		case flag == "copy --check-level":
+		case flag == "copy --check-level", flag == "bundle import --check-level":
 			want = "tags index blobs deep"
 		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
+		case flag == "serve --module-location":
+			want = "archive oci"
 		case flag == "pull --layout":
 			want = "zip packed unpacked network"
 		case flag == "sync plan --check-level", flag == "sync apply --check-level":
@@ -44,9 +46,13 @@ func TestChoicesOfFlags(t *testing.T) {
 		case flag == "sync plan --output", flag == "sync apply --output", flag == "sync report --output":
 			want = "text json markdown"
 		case flag == "verify --output":
-			want = "text json sarif"
+			want = "text json markdown sarif"
 		case flag == "lock --output":
 			want = "text json sarif github"
+		case slices.Contains(name, "--sbom"):
+			want = "auto"
+		case slices.Contains(name, "--attestations"):
+			want = "fetch require"
 		case slices.Contains(name, "--signatures"):
 			want = "require warn off"
 		}
@@ -83,9 +89,9 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	want := map[commandline.Kind][]string{
-		commandline.Files:       {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report"},
+		commandline.Files:       {"publish", "sync validate", "sync plan", "sync apply", "sync init", "sync report", "bundle inspect", "bundle verify", "bundle import"},
 		commandline.Directories: {"module push"},
-		commandline.OneOf:       {"trust", "completion"},
+		commandline.OneOf:       {"completion"},
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
 	}

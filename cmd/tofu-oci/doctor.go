@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,39 +16,14 @@ import (
 )
 
 func doctorCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "doctor",
-		Usage:     "diagnose provider installation, and show what OpenTofu would install",
-		ArgsUsage: "[PROVIDER] [--from REPO | --to REPO] [FLAG...]",
-		Description: `Prints the configuration, installation method, repository, and credentials in use, and
-explains how to fix each problem.
-
-It changes nothing and prints no secrets. The exit code is 1 if a finding is an error.
-
-Details: ` + docs + `credentials.md
-
-Examples:
-   # why can't tofu init find a provider?
-   tofu-oci doctor hashicorp/aws
-
-   # is the registry reachable, and are the credentials valid?
-   tofu-oci doctor --to ghcr.io/acme/providers/{namespace}/{type}
-
-   # can these credentials push?
-   tofu-oci doctor hashicorp/aws --to ghcr.io/acme/providers/{namespace}/{type} --push
-
-   # does the lock file match?
-   tofu-oci doctor hashicorp/aws --lock-file .terraform.lock.hcl --platform linux_arm64`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories to install from"),
-			toFlag("`REPO`: repositories to push to"),
-			&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
-			&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
-			aliasFlag(),
-			&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access with a canceled upload"},
-		}, networkFlags(), outputFlags()),
-		Action: withReport(doctorAction),
-	}
+	return newCommand("doctor", doctorAction, []cli.Flag{
+		fromFlag("`REPO`: repositories to install from"),
+		toFlag("`REPO`: repositories to push to"),
+		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
+		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
+		aliasFlag(),
+		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access with a canceled upload"},
+	}, networkFlags(), outputFlags())
 }
 
 func doctorAction(cmd *command) error {

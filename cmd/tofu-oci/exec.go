@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,9 +13,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/sealed"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -25,51 +26,47 @@ import (
 )
 
 func execCommand() *cli.Command {
-	return &cli.Command{
-		Name:      commandline.Exec,
-		Usage:     "run OpenTofu, Terraform, or Terragrunt with providers from OCI repositories",
-		ArgsUsage: "[FLAG...] -- COMMAND [ARGUMENT...]",
-		Description: `Downloads the locked providers to a cache, verifies them, and runs COMMAND with a CLI
-configuration that installs them from the cache.
-
-If the directory has no lock file, exec writes one, like tofu-oci lock. Only locked
-versions are available to COMMAND; to update them, run tofu-oci lock --upgrade. The exit
-code is the exit code of COMMAND.
-
-Details: ` + docs + `exec.md
-
-Examples:
-   # OpenTofu, in a pipeline
-   tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} -- tofu init
-
-   # Terraform, with providers that were mirrored from registry.opentofu.org
-   tofu-oci exec --from ghcr.io/acme/providers/{namespace}/{type} \
-      --alias 'registry.terraform.io/hashicorp/*=hashicorp/*' \
-      -- terraform -chdir=live plan
-
-   # Terragrunt, with the lock files of all units
-   tofu-oci exec --lock-file 'live/**/.terraform.lock.hcl' -- terragrunt run-all plan`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
-			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
-			aliasFlag(),
-			&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
-			&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't write a missing lock file"},
-			cacheFlag("store providers in `DIR` (default: the user's cache)"),
-			verifyCacheFlag(),
-			concurrencyFlag(exec.DefaultConcurrency),
-		}, trustFlags(), networkFlags(), []cli.Flag{quietFlag()}),
-		Action: withReport(execAction),
-	}
+	return newCommand(commandline.Exec, execAction, []cli.Flag{
+		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the content of the bundle in `FILE`, without a network (repeatable)"},
+		bundleKeyringFlag(),
+		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
+		aliasFlag(),
+		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
+		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't write a missing lock file"},
+		cacheFlag("store providers in `DIR` (default: the user's cache)"),
+		verifyCacheFlag(),
+		concurrencyFlag(exec.DefaultConcurrency),
+	}, trustFlags(), networkFlags(), []cli.Flag{quietFlag()})
 }
 
 func execAction(cmd *command) error {
 	if !cmd.c.Args().Present() {
 		return usagef("missing command: specify it after --, as in tofu-oci exec -- tofu init")
 	}
+	files := cmd.c.StringSlice("bundle")
+	if len(files) == 0 {
+		return cmd.exec(nil)
+	}
+	if cmd.c.IsSet("from") {
+		return usagef("--bundle and --from can't be combined")
+	}
+	return cmd.withBundle(files, cmd.exec)
+}
+
+// exec runs the command, with the content of a bundle if b is not nil.
+func (cmd *command) exec(b *bundle.Bundle) error {
 	o, err := execOptions(cmd)
 	if err != nil {
 		return err
+	}
+	if b != nil {
+		run, err := sealed.Start(cmd.c.Context, b, cmd.aliases)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = run.Close() }()
+		o.Source, o.Sealed = run.Source, &run.Exec
 	}
 	code, err := exec.Run(cmd.c.Context, o)
 	_, malformed := errors.AsType[*stricthcl.Error](err)
@@ -78,6 +75,8 @@ func execAction(cmd *command) error {
 		return &explain.ExitError{Code: code, Child: true}
 	case malformed && provider.KindOf(err) == provider.Malformed:
 		return configError(cmd.c, err)
+	case b != nil && provider.KindOf(err) == provider.NotFound:
+		return explain.WithHint(err, "create a bundle that contains it")
 	case errors.Is(err, lock.ErrNotLocked):
 		return explain.WithHint(err, "lock it: "+lockCommandLine(cmd.c))
 	}
@@ -110,9 +109,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 		Left: func(a provider.Address, why string) { cmd.out.Note("not downloading %s: %s", a, why) },
 	}
 	o.Reading = func(terraform bool) configuration.Options {
-		reading := configurationOptions(terraform)
-		reading.UnknownVariables = reading.UnknownVariables || setsVariables(o.Command)
-		return reading
+		return configuration.FromEnvironment(os.Environ(), terraform, o.Command...)
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {

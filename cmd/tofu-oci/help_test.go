@@ -2,6 +2,8 @@ package main_test
 
 import (
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,35 +12,28 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// TestHelpSize checks that each help text fits on two screens of 80 columns and 40 lines, and
-// that each flag is listed in a group.
-func TestHelpSize(t *testing.T) {
+// TestHelpFiles checks that each command has a help text, and that each file belongs to
+// a command.
+func TestHelpFiles(t *testing.T) {
 	t.Parallel()
-	app := main.NewApp(io.Discard, io.Discard)
-	texts := map[string]string{"tofu-oci": app.CustomAppHelpTemplate}
-	for _, c := range app.Commands {
-		texts[c.Name] = c.CustomHelpTemplate
-		for _, sub := range c.Subcommands {
-			texts[sub.HelpName] = sub.CustomHelpTemplate
+	program := commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{})
+	names := []string{program.Name + ".txt"}
+	for _, c := range program.Commands {
+		names = append(names, strings.Join(c.Path, "-")+".txt")
+		if c.Summary == "" || c.Usage == "" || c.Text == "" {
+			t.Errorf("%s has no summary, synopsis, or description", c.Name())
 		}
 	}
-	for name, text := range texts {
-		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		if len(lines) > 80 {
-			t.Errorf("%s: %d lines", name, len(lines))
-		}
-		for _, line := range lines {
-			isExample := strings.HasPrefix(line, "   ") && !strings.HasPrefix(line, "    ")
-			if len(line) > 80 && !isExample && !strings.Contains(line, "https://") {
-				t.Errorf("%s: line of %d characters: %s", name, len(line), line)
-			}
-		}
+	if program.Summary == "" || program.Text == "" {
+		t.Error("the program has no summary or description")
 	}
-	for _, c := range commandline.Describe(app, time.Time{}).Commands {
-		for _, f := range c.Flags {
-			if f.Group == "" || !strings.Contains(texts[c.Name()], "\n"+f.Group+":\n") {
-				t.Errorf("%s --%s is in no group", c.Name(), f.Names[0])
-			}
+	files, err := os.ReadDir("help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(names, file.Name()) {
+			t.Errorf("help/%s belongs to no command", file.Name())
 		}
 	}
 }

@@ -26,49 +26,27 @@ import (
 )
 
 func listCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "list",
-		Usage:     "list providers, versions, or the contents of a version",
-		ArgsUsage: "[PROVIDER...] [FLAG...]",
-		Description: `Without PROVIDER, lists the providers in the --from repositories. With an exact version,
-lists the version's platforms, hashes, and signature.
+	return newCommand("list", listing(list), []cli.Flag{
+		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
+		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
+		historyFlag(),
+		sourcesFlag(),
+		providersFlag(),
+		aliasFlag(),
+		&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "check for incomplete versions at `LEVEL`: index, manifests, blobs, or deep"},
+	}, trustFlags(), networkFlags(), outputFlags())
+}
 
-With --check-level, the exit code is 4 if a version is incomplete.
-
-Details: ` + docs + `operations.md
-
-Examples:
-   # the versions that OpenTofu can install
-   tofu-oci list hashicorp/aws
-
-   # the versions of a range in a repository, with a check for missing content
-   tofu-oci list 'hashicorp/aws@~> 5.0' --check-level blobs \
-      --from ghcr.io/acme/providers/{namespace}/{type}
-
-   # the contents of a version, as JSON
-   tofu-oci list hashicorp/null@3.2.4 --output json
-
-   # all providers of a mirror
-   tofu-oci list --from oci-layout:mirror/{namespace}/{type}
-
-   # all pending releases
-   tofu-oci list --pending --from ghcr.io/acme/providers/{namespace}/{type}`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
-			&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
-			&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
-			sourcesFlag(),
-			providersFlag(),
-			aliasFlag(),
-			&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "check for incomplete versions at `LEVEL`: index, manifests, blobs, or deep"},
-		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: withReport(func(cmd *command) error {
-			err := list(cmd)
-			if errors.Is(err, provider.ErrVersionNotFound) {
-				return explain.WithHint(err, "") // the default hint suggests tofu-oci list
-			}
-			return err
-		}),
+// listing returns an action without the default hint for missing versions, which
+// suggests tofu-oci list.
+func listing(do func(*command) error) func(*command) error {
+	return func(cmd *command) error {
+		err := do(cmd)
+		if errors.Is(err, provider.ErrVersionNotFound) {
+			return explain.WithHint(err, "")
+		}
+		return err
 	}
 }
 
@@ -91,16 +69,23 @@ func list(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	r := wanted[0]
-	if cmd.c.Bool("pending") {
-		return listPending(cmd, r)
-	}
-	if cmd.c.IsSet("check-level") {
-		return listChecked(cmd, r)
-	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
+	}
+	return listSelected(cmd, src, wanted[0])
+}
+
+// listSelected prints the versions that a requirement selects, or what a flag requests
+// about them.
+func listSelected(cmd *command, src provider.Source, r provider.Requirement) error {
+	switch {
+	case cmd.c.Bool("history"):
+		return listHistory(cmd, r)
+	case cmd.c.Bool("pending"):
+		return listPending(cmd, r)
+	case cmd.c.IsSet("check-level"):
+		return listChecked(cmd, r)
 	}
 	if v, exact := r.Constraint.Exact(); exact {
 		return listVersion(cmd, src, r.Address, v)
@@ -122,6 +107,27 @@ func matchingVersions(ctx context.Context, src provider.Source, r provider.Requi
 	return source.Resolve(ctx, src, r, 0)
 }
 
+func historyFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "history", Category: commandline.GroupSelection, Usage: "list the recorded decisions about a version"}
+}
+
+// listHistory prints the recorded decisions about a version.
+func listHistory(cmd *command, r provider.Requirement) error {
+	v, exact := r.Constraint.Exact()
+	if !exact {
+		return usagef("--history requires a version: %s@VERSION", r.Address)
+	}
+	repo, _, err := cmd.openFrom(r.Address)
+	if err != nil {
+		return err
+	}
+	records, err := approval.History(cmd.c.Context, repo, r.Address, v)
+	if err != nil {
+		return err
+	}
+	return cmd.out.ListHistory(records)
+}
+
 // listVersion prints the contents of a version.
 func listVersion(cmd *command, src provider.Source, a provider.Address, v provider.Version) error {
 	ctx := cmd.c.Context
@@ -134,24 +140,23 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 	if err != nil && !isRefused {
 		return err
 	}
+	if release, err = provider.WithAttestations(ctx, src, release); err != nil {
+		return err
+	}
 	var referrers []provider.Document
 	if documents := provider.CapabilitiesOf(src).Documents; documents != nil {
 		if referrers, err = documents(ctx, release); err != nil {
 			return err
 		}
 	}
-	approvals, err := approval.Approvals(ctx, referrers)
-	if err != nil {
-		return err
-	}
-	return cmd.out.ListRelease(release, referrers, approvals, verdict, refused)
+	return cmd.out.ListRelease(release, referrers, verdict, refused)
 }
 
 // listChecked prints versions with the findings of --check-level.
 func listChecked(cmd *command, r provider.Requirement) error {
 	level, err := repository.ParseDepth(cmd.c.String("check-level"))
-	if err != nil || level == repository.DepthTags {
-		return usagef("invalid --check-level %q: want index, manifests, blobs, or deep", cmd.c.String("check-level"))
+	if err != nil {
+		return err
 	}
 	repo, from, err := cmd.openFrom(r.Address)
 	if err != nil {
@@ -229,7 +234,7 @@ func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider
 // PROVIDERs are specified, it prints the pending releases of all providers in the
 // repositories of --from.
 func listAllPending(cmd *command) error {
-	wanted, err := providers(cmd, cmd.c.Args().Slice())
+	wanted, err := providers(cmd)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -20,48 +19,24 @@ import (
 const lockName = "lock"
 
 func lockCommand() *cli.Command {
-	return &cli.Command{
-		Name:      lockName,
-		Usage:     "write or check dependency lock files with the hashes of all platforms",
-		ArgsUsage: "[PROVIDER...] [--module-dir DIRECTORY]... [FLAG...]",
-		Description: `Locks the providers that a configuration requires, or the given PROVIDERs, without
-downloading their zips.
-
-Locked versions and comments are kept unless you use --upgrade. With --check, lock writes
-nothing and exits with code 4 if hashes differ, or with code 5 if packages are missing.
-
-Details: ` + docs + `lock.md
-
-Examples:
-   # the providers that the configuration in the current directory requires
-   tofu-oci lock --from ghcr.io/acme/providers/{namespace}/{type}
-
-   # a preview of upgrading all configurations in a directory tree
-   tofu-oci lock --module-dir live --recursive --upgrade --dry-run
-
-   # a pipeline: can all locked providers be installed on these platforms?
-   tofu-oci lock --check --lock-file 'live/**/.terraform.lock.hcl' \
-      --platform linux_amd64 --platform darwin_arm64 --output github`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
-			&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "`DIRECTORY`: module directory (repeatable; default: .)"},
-			&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
-			sourcesFlag(),
-			lockFileFlag("`FILE`: with --check: lock file, directory, or pattern (repeatable; default: lock files in the module directories)"),
-			platformFlag("`OS_ARCH`: platform to lock or check (repeatable; default: all; with --check, the current one)"),
-			aliasFlag(),
-			&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
-			&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
-			dryRunFlag("print the changes, but write nothing"),
-			&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "read configurations as Terraform does"},
-			&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
-			cacheFlag("cache zips in `DIR`"),
-		}, trustFlags(), networkFlags(), []cli.Flag{
-			outputFlag("`FORMAT`: text or json; with --check, also sarif or github"),
-			quietFlag(),
-		}),
-		Action: withReport(lockAction),
-	}
+	return newCommand(lockName, lockAction, []cli.Flag{
+		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "`DIRECTORY`: module directory (repeatable; default: .)"},
+		&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
+		sourcesFlag(),
+		lockFileFlag("`FILE`: with --check: lock file, directory, or pattern (repeatable; default: lock files in the module directories)"),
+		platformFlag("`OS_ARCH`: platform to lock or check (repeatable; default: all; with --check, the current one)"),
+		aliasFlag(),
+		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
+		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
+		dryRunFlag("print the changes, but write nothing"),
+		&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "read configurations as Terraform does"},
+		&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
+		cacheFlag("cache zips in `DIR`"),
+	}, trustFlags(), networkFlags(), []cli.Flag{
+		outputFlag("`FORMAT`: text or json; with --check, also sarif or github"),
+		quietFlag(),
+	})
 }
 
 func lockAction(cmd *command) error {
@@ -85,7 +60,7 @@ type locker struct {
 func newLocker(cmd *command) (l locker, err error) {
 	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
 	l.options.ComputeH1 = cmd.c.Bool("compute-h1")
-	if l.options.Named, err = providers(cmd, cmd.c.Args().Slice()); err != nil {
+	if l.options.Named, err = providers(cmd); err != nil {
 		return l, err
 	}
 	for i, r := range l.options.Named {
@@ -99,7 +74,7 @@ func newLocker(cmd *command) (l locker, err error) {
 	l.options.Platforms, l.options.Template = l.platforms, l.from
 	l.options.Verify, l.options.Progress = cmd.out.Warning(l.policy.Verify), cmd.out.Progress()
 	l.options.Options = l.options.WithCache()
-	l.options.Repository, l.options.Configuration = l.openSource, configurationOptions(cmd.c.Bool("terraform"))
+	l.options.Repository, l.options.Configuration = l.openSource, configuration.FromEnvironment(os.Environ(), cmd.c.Bool("terraform"))
 	if !cmd.c.IsSet("from") { // --from replaces the CLI configuration
 		l.options.Skip = func(a provider.Address) bool {
 			_, overridden := l.config.DevOverride(a)
@@ -219,28 +194,4 @@ func (l locker) lockFiles() ([]string, error) {
 	}
 	files, err := lock.Find(l.c.Context, names...)
 	return files, flagError(flag, err)
-}
-
-// configurationOptions returns the options to read configurations like OpenTofu or Terraform
-// in the current environment.
-func configurationOptions(terraform bool) configuration.Options {
-	o := configuration.Options{
-		DataDir: os.Getenv("TF_DATA_DIR"), Terraform: terraform, Variables: map[string]string{},
-		UnknownVariables: setsVariables(strings.Fields(os.Getenv("TF_CLI_ARGS") + " " + os.Getenv("TF_CLI_ARGS_init"))),
-	}
-	for _, entry := range os.Environ() {
-		name, value, _ := strings.Cut(entry, "=")
-		if name, is := strings.CutPrefix(name, "TF_VAR_"); is {
-			o.Variables[name] = value
-		}
-	}
-	return o
-}
-
-// variableFlag matches the flags of tofu and terraform that set variables.
-var variableFlag = regexp.MustCompile(`^['"]?--?var(-file)?(=|$)`)
-
-// setsVariables reports whether arguments of tofu or terraform set variables.
-func setsVariables(args []string) bool {
-	return slices.ContainsFunc(args, variableFlag.MatchString)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -23,34 +22,10 @@ import (
 )
 
 func loginCommand() *cli.Command {
-	return &cli.Command{
-		Name:      commandline.Login,
-		Usage:     "log in to an OCI registry and store the credentials",
-		ArgsUsage: "REGISTRY [--username NAME] [--password-stdin] [FLAG...]",
-		Description: `The credentials are stored in Docker's credential helper or in ~/.docker/config.json, where
-tofu-oci, OpenTofu, and Docker find them.
-
-REGISTRY is HOST[:PORT] or, for the repositories below a path, HOST[:PORT]/PATH. Most
-registries require an access token instead of a password.
-
-Details: ` + docs + `credentials.md
-
-Examples:
-   # at a terminal
-   tofu-oci login registry.example.com --username jane
-
-   # GitHub
-   echo "$TOKEN" | tofu-oci login ghcr.io --username jane --password-stdin
-
-   # Amazon ECR
-   aws ecr get-login-password | tofu-oci login --username AWS --password-stdin \
-      123456789012.dkr.ecr.eu-central-1.amazonaws.com`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "username", Category: commandline.GroupSelection, Aliases: []string{"u"}, Usage: "log in as `NAME` (default: prompt)"},
-			&cli.BoolFlag{Name: "password-stdin", Category: commandline.GroupSelection, Usage: "read the password from stdin"},
-		}, networkFlags(), outputFlags()),
-		Action: withReport(loginAction),
-	}
+	return newCommand(commandline.Login, loginAction, []cli.Flag{
+		&cli.StringFlag{Name: "username", Category: commandline.GroupSelection, Aliases: []string{"u"}, Usage: "log in as `NAME` (default: prompt)"},
+		&cli.BoolFlag{Name: "password-stdin", Category: commandline.GroupSelection, Usage: "read the password from stdin"},
+	}, networkFlags(), outputFlags())
 }
 
 func loginAction(cmd *command) error {

@@ -2,26 +2,12 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 )
 
 func logoutCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "logout",
-		Usage:     "delete stored credentials for an OCI registry",
-		ArgsUsage: "REGISTRY [FLAG...]",
-		Description: `The registry is not contacted: a token stays valid until it expires or is revoked.
-
-Details: ` + docs + `credentials.md
-
-Examples:
-   tofu-oci logout ghcr.io
-   tofu-oci logout registry.example.com/acme`,
-		Flags:  slices.Concat([]cli.Flag{configFlag()}, outputFlags()),
-		Action: withReport(logoutAction),
-	}
+	return newCommand("logout", logoutAction, []cli.Flag{configFlag()}, outputFlags())
 }
 
 func logoutAction(cmd *command) error {

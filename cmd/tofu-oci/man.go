@@ -16,17 +16,7 @@ import (
 
 func manCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "man",
-		Usage:     "print a manual page, or write all manual pages to a directory",
-		ArgsUsage: "[COMMAND...] | --dir DIRECTORY",
-		Description: `The pages have the same content as --help. tofu-oci's packages include them.
-
-Examples:
-   # read the page of a command
-   tofu-oci man cache prune | man -l -
-
-   # install all pages, for man tofu-oci-mirror
-   tofu-oci man --dir ~/.local/share/man/man1`,
+		Name: "man",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`; created if it doesn't exist"},
 		},
@@ -56,11 +46,7 @@ func writePages(dir string, pages map[string]string) error {
 		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		err := atomicfile.Write(filepath.Join(dir, name), 0o644, func(w io.Writer) error {
-			_, err := io.WriteString(w, pages[name])
-			return err
-		})
-		if err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(dir, name), 0o644, []byte(pages[name])); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"slices"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
@@ -17,48 +15,27 @@ import (
 )
 
 func mirrorCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "mirror",
-		Usage:     "mirror provider releases from their origin registries to OCI repositories",
-		ArgsUsage: "[PROVIDER...] [--to REPO] [FLAG...]",
-		Description: `Downloads each release that is missing from the repository, verifies its checksums and
-signature, and pushes it in the format that OpenTofu's oci_mirror reads.
-
-Details: ` + docs + `operations.md
-
-Examples:
-   # the newest release, all platforms
-   tofu-oci mirror hashicorp/null --to ghcr.io/acme/providers/{namespace}/{type}
-
-   # the three newest releases of a range, for two platforms
-   tofu-oci mirror 'hashicorp/aws@~> 5.0' --latest 3 --platform linux_amd64 \
-      --platform darwin_arm64 --to ghcr.io/acme/providers/{namespace}/{type}
-
-   # all versions that are locked in a directory tree
-   tofu-oci mirror --lock-file 'live/**/.terraform.lock.hcl' \
-      --to ghcr.io/acme/providers/{namespace}/{type}
-
-   # a directory for an air-gapped site
-   tofu-oci mirror hashicorp/null hashicorp/time --to oci-layout:mirror/{namespace}/{type}`,
-		Flags: slices.Concat([]cli.Flag{
-			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
-			platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
-		}, versionFlags("matching versions"), []cli.Flag{
-			sourcesFlag(),
-			lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
-			&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
-			aliasFlag(),
-			dryRunFlag("print what would be sent, but send nothing"),
-			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
-			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-			checkLevelFlag("tags, index, manifests, blobs, or deep"),
-			&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry"},
-			failFastFlag(),
-			&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
-			cacheFlag("read zips from the cache in `DIR`"),
-		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
-		Action: withReport(mirrorAction),
-	}
+	return newCommand("mirror", mirrorAction, []cli.Flag{
+		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
+		platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+	}, versionFlags("matching versions"), []cli.Flag{
+		sourcesFlag(),
+		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
+		rootFlag(),
+		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: `REPO` for modules, with {name} and {system}"},
+		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
+		aliasFlag(),
+		dryRunFlag("print what would be sent, but send nothing"),
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
+		checkLevelFlag("tags, index, manifests, blobs, or deep"),
+		&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry"},
+		gateFlag(),
+		failFastFlag(),
+		&cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch or require attestations"},
+		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
+		cacheFlag("read zips from the cache in `DIR`"),
+	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 
 func mirrorAction(cmd *command) error {
@@ -66,12 +43,24 @@ func mirrorAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	var options publish.Options
+	options := publish.Options{Attestations: publish.AttestationMode(cmd.c.String("attestations"))}
 	if err := artifactOptions(cmd.c, &options); err != nil {
 		return err
 	}
 	if err := cmd.prepare(); err != nil {
 		return err
+	}
+	closure, err := cmd.closure()
+	if err != nil {
+		return err
+	}
+	defer closure.Close()
+	if cmd.c.IsSet("modules-to") {
+		err = cmd.mirrorModules("modules-to", closure.Modules, closure)
+	}
+	selected.requirements = append(selected.requirements, closure.Providers...)
+	if err != nil || len(selected.requirements) == 0 {
+		return cmd.out.FinishRun(err)
 	}
 	refs, err := cmd.targets(selected.requirements)
 	if err != nil {
@@ -89,7 +78,7 @@ func mirrorAction(cmd *command) error {
 // mirrorOptions returns the options of a run that writes releases to repositories and
 // reports its results.
 func (cmd *command) mirrorOptions(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
-	o.Force, o.DryRun = cmd.c.Bool("force"), cmd.c.Bool("dry-run")
+	o.Force, o.DryRun, o.Gates = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates
 	return cmd.out.WatchMirror(mirror.Options{
 		Latest: cmd.latest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
 		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},

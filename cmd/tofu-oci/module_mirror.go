@@ -1,7 +1,7 @@
 package main
 
 import (
-	"slices"
+	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -9,51 +9,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-const moduleMirrorText = `Resolves versions in the module registry, fetches each package that the repository lacks,
-and pushes it in the format of OpenTofu's oci:// module sources. Packages can be in git
-repositories (https or ssh), archives (zip or tar.gz), and OCI repositories. For git
-repositories, the git program must be installed.
-
-Details: ` + docs + `modules.md
-
-Examples:
-   # the newest version
-   tofu-oci module mirror terraform-aws-modules/vpc/aws \
-      --to ghcr.io/acme/modules/{namespace}/{name}/{system}
-
-   # the three newest versions of a range
-   tofu-oci module mirror 'terraform-aws-modules/vpc/aws@~> 5.0' --latest 3 \
-      --to ghcr.io/acme/modules/{namespace}/{name}/{system}
-
-   # all versions of a private module, for an air-gapped site
-   tofu-oci module mirror gitlab.example.com/acme/vpc/aws --all \
-      --to oci-layout:modules/{namespace}/{name}/{system}`
-
 func moduleMirrorCommand() *cli.Command {
-	return &cli.Command{
-		Name:        "mirror",
-		Usage:       "mirror modules from module registries to OCI repositories",
-		ArgsUsage:   "ADDRESS[@CONSTRAINT]... --to REPO [FLAG...]",
-		Description: moduleMirrorText,
-		Flags: slices.Concat([]cli.Flag{
-			toFlag("`REPO`: target repositories, with {hostname}, {namespace}, {name}, {system}"),
-		}, versionFlags("matching versions"), []cli.Flag{
-			&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
-			dryRunFlag("print what would be sent, but send nothing"),
-			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
-			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-			failFastFlag(),
-			missingRepositoryFlag(),
-			&cli.BoolFlag{Name: "allow-submodules", Category: commandline.GroupContent, Usage: "omit git submodules instead of rejecting the module"},
-			&cli.BoolFlag{Name: "allow-lfs-pointers", Category: commandline.GroupContent, Usage: "keep Git LFS pointers instead of rejecting the module"},
-		}, transferFlags(), networkFlags(), outputFlags()),
-		Action: withReport(moduleMirrorAction),
-	}
+	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
+		toFlag("`REPO`: target repositories, with {hostname}, {namespace}, {name}, {system}"),
+	}, versionFlags("matching versions"), []cli.Flag{
+		rootFlag(),
+		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
+		dryRunFlag("print what would be sent, but send nothing"),
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
+		gateFlag(),
+		failFastFlag(),
+		missingRepositoryFlag(),
+		&cli.BoolFlag{Name: "allow-submodules", Category: commandline.GroupContent, Usage: "omit Git submodules instead of rejecting the module"},
+		&cli.BoolFlag{Name: "allow-lfs-pointers", Category: commandline.GroupContent, Usage: "keep Git LFS pointers instead of rejecting the module"},
+	}, transferFlags(), networkFlags(), outputFlags())
 }
 
 func moduleMirrorAction(cmd *command) error {
@@ -65,18 +39,48 @@ func moduleMirrorAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	refs, err := cmd.mirroredModules(wanted)
+	closure, err := cmd.closure()
 	if err != nil {
 		return err
 	}
-	options := publish.Options{Stage: c.Bool("stage")}
-	return cmd.out.FinishRun(module.Mirror(c.Context, cmd.moduleOrigin(), wanted, module.MirrorOptions{
-		Options: cmd.mirrorOptions(refs, options),
-		Open: func(ref template.Reference) (repository.Reader, error) {
-			return repository.Open(ref, cmd.repos)
-		},
-		AllowSubmodules: c.Bool("allow-submodules"), AllowLFS: c.Bool("allow-lfs-pointers"),
-	}))
+	defer closure.Close()
+	return cmd.out.FinishRun(cmd.mirrorModules("to", append(wanted, closure.Modules...), closure))
+}
+
+// mirrorModules mirrors modules to the repositories of a flag.
+func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, closure *module.Closure) error {
+	refs, err := cmd.mirroredModules(flag, wanted)
+	if err != nil {
+		return err
+	}
+	o := cmd.moduleMirrorOptions()
+	o.Options, o.Closure = cmd.mirrorOptions(refs, publish.Options{Stage: cmd.c.Bool("stage")}), closure
+	return module.Mirror(cmd.c.Context, cmd.moduleOrigin(), wanted, o)
+}
+
+// moduleMirrorOptions returns the options for packages from module registries.
+func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
+	return module.MirrorOptions{
+		Open:            cmd.open,
+		AllowSubmodules: cmd.c.Bool("allow-submodules"), AllowLFS: cmd.c.Bool("allow-lfs-pointers"),
+	}
+}
+
+// closure reads the configurations of --root.
+func (cmd *command) closure() (*module.Closure, error) {
+	if !cmd.c.IsSet("root") {
+		return &module.Closure{}, nil
+	}
+	o := cmd.moduleMirrorOptions()
+	done := cmd.out.Step("reading configurations")
+	closure, err := module.NewClosure(cmd.c.Context, cmd.moduleOrigin(), cmd.c.StringSlice("root"), module.ClosureOptions{
+		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS, Environ: os.Environ(),
+	})
+	done()
+	if err == nil {
+		cmd.out.DirectCalls(closure.Direct)
+	}
+	return closure, err
 }
 
 // moduleOrigin returns the source of modules in module registries.
@@ -86,7 +90,7 @@ func (cmd *command) moduleOrigin() *origin.Modules {
 
 // moduleRequirements parses the modules on the command line.
 func moduleRequirements(c *cli.Context) ([]module.Requirement, error) {
-	if !c.Args().Present() {
+	if !c.Args().Present() && !c.IsSet("root") {
 		return nil, usagef("specify at least one module, such as terraform-aws-modules/vpc/aws; see tofu-oci %s --help", c.Command.HelpName)
 	}
 	var wanted []module.Requirement
@@ -100,9 +104,9 @@ func moduleRequirements(c *cli.Context) ([]module.Requirement, error) {
 	return wanted, nil
 }
 
-// mirroredModules returns the repository of each module according to --to.
-func (cmd *command) mirroredModules(wanted []module.Requirement) (map[provider.Address]template.Reference, error) {
-	t, err := moduleTemplate(cmd.c, "to")
+// mirroredModules returns the repository of each module according to a flag.
+func (cmd *command) mirroredModules(flag string, wanted []module.Requirement) (map[provider.Address]template.Reference, error) {
+	t, err := moduleTemplate(cmd.c, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +114,7 @@ func (cmd *command) mirroredModules(wanted []module.Requirement) (map[provider.A
 	for _, r := range wanted {
 		modules = append(modules, r.Address.InRegistry())
 	}
-	return cmd.distinctTargets(modules, func(a provider.Address) (template.Reference, error) {
+	return cmd.distinctTargets(flag, modules, func(a provider.Address) (template.Reference, error) {
 		return module.FromRegistry(a).Repository(t)
 	})
 }

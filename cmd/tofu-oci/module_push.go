@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -19,47 +18,24 @@ import (
 )
 
 func modulePushCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "push",
-		Usage:     "push the module in a directory",
-		ArgsUsage: "DIR --to REPOSITORY [--version VERSION] [FLAG...]",
-		Description: `Packs all files except .terraform, .git, state files, lock files, and files that match a
-pattern in .terraformignore. Identical files produce the same digest on all systems.
-
-Details: ` + docs + `modules.md
-
-Examples:
-   # the version is the git tag of the commit, such as v1.2.0
-   tofu-oci module push . --to ghcr.io/acme/modules/vpc
-
-   # also for sources without a tag, such as oci://ghcr.io/acme/modules/vpc
-   tofu-oci module push . --to ghcr.io/acme/modules/vpc --version 1.2.0 --tag-latest
-
-   # with an SBOM and provenance, hidden until it is approved
-   tofu-oci module push . --to ghcr.io/acme/modules/vpc --stage \
-      --sbom vpc.spdx.json --provenance vpc.intoto.jsonl
-
-   # to an image layout
-   tofu-oci module push modules/vpc --to oci-layout:build/vpc --version 1.2.0`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
-			&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: the commit's git tag)"},
-			&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag latest, OpenTofu's default"},
-			&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
-			dryRunFlag("check and compare, but send nothing"),
-			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-			signKeyFlag("sign the module with the key in `FILE`"),
-			passphraseFlag(),
-			&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
-			&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with an SPDX `EXPRESSION`, such as MPL-2.0"},
-			&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
-			&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
-			&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
-			missingRepositoryFlag(),
-			digestFileFlag(),
-		}, networkFlags(), outputFlags()),
-		Action: withReport(modulePush),
-	}
+	return newCommand("push", modulePush, []cli.Flag{
+		&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
+		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: the commit's Git tag)"},
+		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag latest, OpenTofu's default"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
+		dryRunFlag("check and compare, but send nothing"),
+		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
+		signKeyFlag("sign the module with the key in `FILE`"),
+		passphraseFlag(),
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
+		&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with an SPDX `EXPRESSION`, such as MPL-2.0"},
+		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
+		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
+		gateFlag(),
+		missingRepositoryFlag(),
+		digestFileFlag(),
+	}, networkFlags(), outputFlags())
 }
 
 func modulePush(cmd *command) error {
@@ -79,16 +55,10 @@ func modulePush(cmd *command) error {
 	if err := artifactOptions(c, &settings); err != nil {
 		return err
 	}
-	signer, found, err := readSigner(c)
-	if err != nil {
-		return err
-	}
-	if found {
-		options.Signer = signer
-	}
 	if err := cmd.connect(); err != nil {
 		return err
 	}
+	options.Gates, options.Signer = cmd.gates, cmd.signer
 	p, err := modulePackage(cmd, settings.Index)
 	if err != nil {
 		return err

@@ -12,7 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // outputFlags returns the flags of commands that print results as text or JSON.
@@ -30,6 +29,11 @@ func outputFlag(usage string) cli.Flag {
 
 func quietFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "quiet", Category: commandline.GroupOutput, Aliases: []string{"q"}, Usage: "suppress progress and notes on stderr"}
+}
+
+// newCommand returns a command whose action prints a report. addHelp adds its help text.
+func newCommand(name string, do func(*command) error, flags ...[]cli.Flag) *cli.Command {
+	return &cli.Command{Name: name, Flags: slices.Concat(flags...), Action: withReport(do)}
 }
 
 // withReport returns an action that creates a report, runs do, and completes the report. With
@@ -54,12 +58,8 @@ func withReport(do func(*command) error) cli.ActionFunc {
 }
 
 func newReport(c *cli.Context) (*report.Report, error) {
-	format := c.String("output")
-	if err := checkFormat(c, format); err != nil {
-		return nil, err
-	}
 	o := report.Options{
-		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), Version: thisBuild().Version, Format: format,
+		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), Version: thisBuild().Version, Format: c.String("output"),
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), DryRun: c.Bool("dry-run"), Events: c.String("events"), DigestFile: c.String("digest-file"),
 		Debug: stateOf(c.App).debug,
 	}
@@ -69,19 +69,6 @@ func newReport(c *cli.Context) (*report.Report, error) {
 		o.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
 	}
 	return report.New(o)
-}
-
-// checkFormat returns an error if the command does not support an output format.
-func checkFormat(c *cli.Context, format string) error {
-	flag := commandline.FlagNamed(c.Command, "output")
-	if flag == nil {
-		return nil // stdout belongs to another program
-	}
-	formats := commandline.ChoicesOf(flag)
-	if slices.Contains(formats, format) {
-		return nil
-	}
-	return usagef("invalid --output %q: want %s", format, text.List(formats, "or"))
 }
 
 // startDebug starts the debug log and logs the build, the command, and the environment

@@ -34,14 +34,16 @@ func TestPages(t *testing.T) {
 		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 7},
 		"ghcr.md":                          {"registry no-referrers=404", 2},
 		"ecr.md":                           {"registry no-create immutable", 3},
-		"ci.md":                            {locked, 3},
-		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc\nenv RELEASE=hashicorp/null@3.2.4", 9},
+		"ci.md":                            {locked, 1},
+		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
+		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
+		"../deploy/github/lock.yml":        {locked, 1},
 		"operations.md":                    {locked, 4},
 		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
 		"serve.md":                         {"registry", 10},
-		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
-		"airgap.md":                        {airGap, 14},
+		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 9},
+		"airgap.md":                        {airGap, 17},
 		"trust.md":                         {locked + "\ncp keys/good.asc acme.pub", 3},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},
 	} {
@@ -52,7 +54,7 @@ func TestPages(t *testing.T) {
 				t.Fatal(err)
 			}
 			blocks := codeBlocks(strings.ReplaceAll(string(text), "\r\n", "\n"))
-			if filepath.Ext(page) == ".yaml" {
+			if filepath.Ext(page) != ".md" {
 				blocks = []codeBlock{{"yaml", string(text)}}
 			}
 			commands := commandsIn(t, blocks)
@@ -81,6 +83,9 @@ func TestPages(t *testing.T) {
 // airGap is a script that creates signed releases and prepares the target machine.
 const airGap = `registry
 keys
+secret-key sender sender.asc canary-passphrase
+cp sender.asc sender.pub
+env TOFU_OCI_SIGN_PASSPHRASE=canary-passphrase
 release hashicorp/random 3.6.0 linux_amd64 $HERE signed=good
 release hashicorp/tls 4.1.0 linux_amd64 $HERE signed=good
 release hashicorp/tls 5.0.0 linux_amd64 $HERE signed=good
@@ -174,6 +179,9 @@ const pageServer = "http://127.0.0.1:8080"
 // places matches directories that the pages assume to exist.
 var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 
+// quotedTemplate matches a repository template in quotes.
+var quotedTemplate = regexp.MustCompile(`'(ghcr\.io/[^' ]*)'`)
+
 // hosts matches the registries that the pages mention.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
@@ -201,7 +209,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 			if strings.HasPrefix(line, "tofu-oci ") {
 				line, _, _ = strings.Cut(strings.ReplaceAll(line, "~/", "$HOME/"), " > ")
 			}
-			line = strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE") // scripts do not support these quotes
+			line = quotedTemplate.ReplaceAllString(strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE"), "$1") // quotes would prevent the expansion of variables
 			asked := strings.ReplaceAll(line, "'", "")
 			switch path, asks := strings.CutPrefix(asked, "curl -fsS "+pageServer); {
 			case b.language == "sh" && slices.Contains([]string{"tar", "sha256sum"}, strings.Fields(line + " -")[0]):
@@ -270,8 +278,8 @@ var (
 	commandSpan = regexp.MustCompile("`tofu-oci ([a-z]+)")
 )
 
-// TestPagesNameWhatIsThere checks that the commands and flags on the pages exist.
-func TestPagesNameWhatIsThere(t *testing.T) {
+// TestPagesUseExistingFlags checks that the commands and flags on the pages exist.
+func TestPagesUseExistingFlags(t *testing.T) {
 	t.Parallel()
 	flags, commands := map[string]bool{"help": true, "version": true, "attestation": true /* of install.sh */}, map[string]bool{}
 	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,50 +12,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func publishCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "publish",
-		Usage:     "publish locally built provider zips to an OCI repository",
-		ArgsUsage: "PATH... --provider ADDRESS [--to REPO] [FLAG...]",
-		Description: `PATH is a zip or a directory, such as GoReleaser's dist, with zips named
-terraform-provider-TYPE_VERSION_OS_ARCH.zip and, optionally, SHA256SUMS, signatures,
-SBOMs, and provenance.
-
-Details: ` + docs + `goreleaser.md
-
-Examples:
-   # zips built by GoReleaser
-   tofu-oci publish dist --provider example.com/acme/widget \
-      --to ghcr.io/acme/providers/{namespace}/{type}
-
-   # zips that are signed with the key acme.pub
-   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} --keyring acme.pub
-
-   # unsigned zips, signed by publish
-   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
-      --sign-key release.asc --sign-passphrase-file /run/secrets/release
-
-   # a generated SBOM for each package
-   tofu-oci publish dist --provider acme/widget --to ghcr.io/acme/{type} \
-      --sbom-program 'syft scan file:{binary} -o spdx-json'`,
-		Flags: slices.Concat([]cli.Flag{
-			&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: [HOST/]NAMESPACE/TYPE"},
-			toFlag("`REPO`: target repositories (default: first oci_mirror)"),
-			platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
-			aliasFlag(),
-			dryRunFlag("check and compare, but send nothing"),
-			&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-			checkLevelFlag("index, manifests, blobs, or deep"),
-			&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
-			launchFlag(),
-			failFastFlag(),
-			signKeyFlag("sign unsigned releases with the key in `FILE`"),
-			passphraseFlag(),
-		}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags()),
-		Action: withReport(publishAction),
-	}
+	return newCommand("publish", publishAction, []cli.Flag{
+		&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: [HOST/]NAMESPACE/TYPE"},
+		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
+		platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+		aliasFlag(),
+		dryRunFlag("check and compare, but send nothing"),
+		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
+		checkLevelFlag("index, manifests, blobs, or deep"),
+		&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
+		launchFlag(),
+		gateFlag(),
+		failFastFlag(),
+		signKeyFlag("sign unsigned releases with the key in `FILE`"),
+		passphraseFlag(),
+	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 
 func publishAction(cmd *command) error {
@@ -80,10 +54,11 @@ func publishAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	if err := sign(cmd.c, &options, &cmd.policy); err != nil {
-		return err
+	if signer, signs := cmd.signer.(trust.Signer); signs && cmd.policy.Keyring.IsZero() {
+		cmd.policy.Keyring = signer.Keyring() // its key is the only trusted key
 	}
-	if options.Verify = cmd.policy.Verify; !cmd.policy.Keyring.IsZero() {
+	options.Signing.Signer = cmd.signer
+	if options.Verify = cmd.policy.VerifySignature; !cmd.policy.Keyring.IsZero() {
 		options.Signing.Keys = cmd.policy.Keyring.KeysOf
 	}
 	src, err := builddir.New(a, cmd.c.Args().Slice()...)
@@ -98,7 +73,7 @@ func publishAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	options.Aliases, options.Platforms = cmd.aliases, cmd.platforms
+	options.Aliases, options.Platforms, options.Gates = cmd.aliases, cmd.platforms, cmd.gates
 	return cmd.publish(src, a, repo, options)
 }
 

@@ -96,7 +96,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// TestCertificateOfAnotherHost checks the hint for a certificate of a different host.
+// TestCertificateOfAnotherHost checks the hint for a certificate for another host.
 func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newProxied(t, "registry.example.com")

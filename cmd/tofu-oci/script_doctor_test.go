@@ -9,10 +9,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// expand FILE... replaces REGISTRY with the registry's host and port.
+// expand FILE... replaces REGISTRY with the registry's host and port, and AUTHOR with the
+// fingerprint of the key of secret-key author.
 func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		text := strings.ReplaceAll(ts.ReadFile(name), "REGISTRY", ts.Getenv("REGISTRY"))
+		text := strings.NewReplacer("REGISTRY", ts.Getenv("REGISTRY"), "AUTHOR", ts.Getenv("AUTHOR")).Replace(ts.ReadFile(name))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
 }

@@ -23,7 +23,7 @@ func ordinary() {
 		main.Main()
 		return
 	}
-	runtime.LockOSThread() // capabilities belong to the thread until it executes a different program
+	runtime.LockOSThread() // capabilities belong to the thread until it executes another program
 	for _, right := range []uintptr{capDACOverride, capDACReadSearch} {
 		if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, prCapBSetDrop, right, 0); errno != 0 {
 			panic(errno)

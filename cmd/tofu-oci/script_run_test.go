@@ -108,10 +108,11 @@ func secretIn(output string) string {
 // use the script's servers. It does not modify commands that already have one of these
 // flags.
 func networked(ts *testscript.TestScript, args []string) []string {
-	if len(args) > 1 && (args[0] == "module" || args[0] == "sync" && slices.Contains([]string{"plan", "apply", "init"}, args[1])) {
+	if len(args) > 1 && (args[0] == "module" || args[0] == "gate" || args[0] == "trust" || args[0] == "sync" && slices.Contains([]string{"plan", "apply", "init"}, args[1]) ||
+		args[0] == "bundle" && slices.Contains([]string{"create", "inventory", "import"}, args[1])) {
 		return slices.Concat(args[:1], networked(ts, args[1:]))
 	}
-	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "trust", "verify", "promote", "deny", "serve", "lock", "exec", "login", "plan", "apply", "init", "push"}, args[0]) ||
+	if len(args) == 0 || !slices.Contains([]string{"mirror", "publish", "pull", "copy", "list", "doctor", "check", "verify", "promote", "deny", "serve", "lock", "exec", "login", "plan", "apply", "init", "push", "create", "inventory", "import", "run"}, args[0]) ||
 		slices.ContainsFunc(args, func(a string) bool {
 			return strings.HasPrefix(a, "--config") || strings.HasPrefix(a, "--ca-file")
 		}) {

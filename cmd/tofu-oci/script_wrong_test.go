@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -12,7 +13,7 @@ import (
 // answers FILE runs the calls in a transcript (lines that start with "$ tofu-oci") and writes the
 // output to `answered` for cmp. Words are split like in a shell, with single quotes and
 // variables. The working directory and the addresses of the servers are replaced with
-// variables.
+// variables, and the names of denials, which depend on the time, with HEX.
 func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: answers FILE")
@@ -35,6 +36,7 @@ func cmdAnswers(ts *testscript.TestScript, neg bool, args []string) {
 			text = strings.ReplaceAll(text, value, "$"+name)
 		}
 	}
+	text = regexp.MustCompile(`deny-[0-9a-f]{12}`).ReplaceAllString(text, "deny-HEX") // it contains the time
 	ts.Check(os.WriteFile(ts.MkAbs("answered"), []byte(text), 0o600))
 }
 

@@ -5,53 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/net/netutil"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
 func serveCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "serve",
-		Usage:     "serve providers and modules to clients without OCI support",
-		ArgsUsage: "--from REPO... [--listen ADDRESS] [FLAG...]",
-		Description: `Implements the provider network mirror protocol at /mirror/, the registry protocols of
-providers and modules, and an API at /api/v1/.
-
-Details: ` + docs + `serve.md and serve-access.md
-
-Examples:
-   # the providers and modules on removable media, for this machine
-   tofu-oci serve --from oci-layout:/media/usb/providers/{namespace}/{type} \
-      --modules-from oci-layout:/media/usb/modules/{namespace}/{name}/{system}
-
-   # a company's own and mirrored providers
-   tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key \
-      --from ghcr.io/acme/own/{type} --from ghcr.io/acme/mirror/{type}
-
-   # hashicorp releases, mirrored on first request if they are at least three days old
-   tofu-oci serve --listen :443 --tls-cert tls.crt --tls-key tls.key --min-age 72h \
-      --from ghcr.io/acme/mirror/{namespace}/{type} --pull-through 'hashicorp/*'`,
-		Flags:  slices.Concat(servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags()),
-		Action: withReport(serveAction),
-	}
+	return newCommand("serve", serveAction, servedFlags(), pullThroughFlags(), listenFlags(), networkFlags(), outputFlags())
 }
 
 // servedFlags returns the flags that determine the served providers and who can read
 // them.
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories, in order of precedence (repeatable)"},
+		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories (repeatable)"},
 		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`TEMPLATE`: repositories of modules (repeatable)"},
-		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "`KIND`: archive, or oci for OpenTofu 1.10 and later"},
+		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "`KIND` of module URLs: archive or oci"},
 		providersFlag(),
 		aliasFlag(),
 		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "`HOST` of releases without a provider annotation"},
@@ -129,14 +103,6 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-const (
-	// metricsTimeout limits the duration of a scrape.
-	metricsTimeout = 15 * time.Second
-	// maxMetricsConnections is sufficient for several Prometheus servers and manual
-	// requests.
-	maxMetricsConnections = 16
-)
-
 // startMetrics serves the metrics and probes if --metrics-listen is set. Probes use this
 // address, because they must work regardless of the number of connections to the main address.
 func startMetrics(c *cli.Context, log *report.ServerLog, s *serve.Server) (closeServer func(), err error) {
@@ -148,20 +114,6 @@ func startMetrics(c *cli.Context, log *report.ServerLog, s *serve.Server) (close
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-listen %s: %w", address, err)
 	}
-	mux := http.NewServeMux()
-	mux.Handle("/metrics", log.Handler())
-	mux.Handle("/healthz", s.Probes())
-	mux.Handle("/readyz", s.Probes())
-	server := &http.Server{
-		Handler: mux, ReadTimeout: metricsTimeout, WriteTimeout: metricsTimeout, IdleTimeout: 2 * time.Minute,
-		// Prometheus keeps connections open between scrapes.
-		BaseContext: func(net.Listener) context.Context { return context.WithoutCancel(c.Context) },
-	}
 	log.Metrics(l.Addr())
-	go func() {
-		if err := server.Serve(netutil.LimitListener(l, maxMetricsConnections)); !errors.Is(err, http.ErrServerClosed) {
-			log.Trouble("metrics: " + err.Error())
-		}
-	}()
-	return func() { _ = server.Close() }, nil
+	return metrics.Listen(c.Context, l, log.Handler(), s.Probes(), func(err error) { log.Trouble("metrics: " + err.Error()) }), nil
 }

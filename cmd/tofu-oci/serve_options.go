@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -33,12 +32,12 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	if err := cmd.prepare(); err != nil {
 		return o, err
 	}
-	o.Open = func(ref template.Reference) (repository.Reader, error) { return repository.Open(ref, cmd.repos) }
+	o.Open = cmd.open
 	o.Catalog = cmd.repositoryNames
 	if o.Providers, err = servedProviders(cmd.c); err != nil {
 		return o, err
 	}
-	probes := probes(o)
+	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
 	o.MaxAge, o.StaleIfError = cmd.c.Duration("tags-ttl"), cmd.c.Duration("stale-if-error")
@@ -60,11 +59,7 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 		}
 		o.TrustedProxies = append(o.TrustedProxies, network)
 	}
-	if signer, found, err := readSigner(cmd.c); err != nil {
-		return o, err
-	} else if found {
-		o.Signer = signer
-	}
+	o.Approval, o.Signer = cmd.policy, cmd.signer
 	if o.PullThrough, err = pullThrough(cmd, o); err != nil {
 		return o, err
 	}
@@ -74,10 +69,10 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 
 // templateOptions parses the flags about repositories.
 func templateOptions(c *cli.Context, o *serve.Options) error {
+	o.OCIModules = c.String("module-location") == "oci"
 	err := cmp.Or(
 		parseAll(c, "from", &o.From, template.Parse),
 		parseAll(c, "modules-from", &o.ModulesFrom, template.ParseModule),
-		parse(c, "module-location", &o.OCIModules, parseModuleLocation),
 	)
 	switch {
 	case err != nil:
@@ -86,31 +81,6 @@ func templateOptions(c *cli.Context, o *serve.Options) error {
 		return missingTemplate("from")
 	}
 	return nil
-}
-
-// parseModuleLocation reports whether clients download modules from the registry if they
-// support it.
-func parseModuleLocation(text string) (isOCI bool, err error) {
-	if text != "oci" && text != "archive" {
-		return false, fmt.Errorf("invalid location %q: want archive or oci", text)
-	}
-	return text == "oci", nil
-}
-
-// probes returns a reference to each registry. It skips templates that are only for
-// certain addresses.
-func probes(o serve.Options) (all []template.Reference) {
-	for _, t := range o.From {
-		if ref, err := t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}); err == nil {
-			all = append(all, ref)
-		}
-	}
-	for _, t := range o.ModulesFrom {
-		if ref, err := t.Repository(template.Module{Hostname: string(provider.DefaultHost), Namespace: "tofu", Name: "oci", System: "tofu"}); err == nil {
-			all = append(all, ref)
-		}
-	}
-	return all
 }
 
 // servedProviders returns a function that reads the file of --providers. Without the
@@ -162,6 +132,7 @@ func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching providers on request (repeatable)"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
+		gateFlag(),
 	}, trustFlags())
 }
 
@@ -175,7 +146,7 @@ func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, erro
 		Source:   cmd.originWithLifetime(served.MaxAge / 2),
 		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
-		Publish:  publish.Options{Aliases: cmd.aliases, Verify: verifyOffered(cmd, served.From)},
+		Publish:  publish.Options{Aliases: cmd.aliases, Gates: cmd.gates, Verify: verifyOffered(cmd, served.From)},
 	}
 	if err := parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
 		return nil, err

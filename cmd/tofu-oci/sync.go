@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"os"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -23,62 +23,23 @@ import (
 const defaultDeclaration = "mirror.hcl"
 
 func syncCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "sync",
-		Usage:     "mirror and prune providers as declared in a file",
-		ArgsUsage: "validate | plan | apply | init | report [FLAG...]",
-		Description: `A declaration lists providers, version policies, and target repositories. sync plan shows
-the required changes, and sync apply performs them. The default DECLARATION is mirror.hcl.
-
-Details: ` + docs + `sync.md`,
-		Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()},
-	}
+	return &cli.Command{Name: "sync", Subcommands: []*cli.Command{syncValidateCommand(), syncPlanCommand(), syncApplyCommand(), syncInitCommand(), syncReportCommand()}}
 }
 
 func syncPlanCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "plan",
-		Usage:     "show the actions that make repositories match a declaration",
-		ArgsUsage: "[DECLARATION] [FLAG...]",
-		Description: `Changes nothing, runs only credential helpers, and sends no notifications.
-
-Examples:
-   # a comment for a pull request
-   tofu-oci sync plan mirror.hcl --output markdown > comment.md
-
-   # a plan to approve; the exit code is 10 if there are changes
-   tofu-oci sync plan --out plan.json --detailed-exitcode`,
-		Flags: slices.Concat(syncFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply --plan"},
-			&cli.BoolFlag{Name: "detailed-exitcode", Category: commandline.GroupOutput, Usage: "exit with code 10 if there are changes"},
-		}, networkFlags(), syncOutputFlags()),
-		Action: withReport(syncPlan),
-	}
+	return newCommand("plan", syncPlan, syncFlags(), []cli.Flag{
+		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply --plan"},
+		&cli.BoolFlag{Name: "detailed-exitcode", Category: commandline.GroupOutput, Usage: "exit with code 10 if the plan contains changes"},
+	}, networkFlags(), syncOutputFlags())
 }
 
 func syncApplyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "apply",
-		Usage:     "make repositories match a declaration",
-		ArgsUsage: "[DECLARATION] [--plan FILE] [FLAG...]",
-		Description: `After an interruption, the next run completes the work. With --plan, performs only actions
-in the plan. If the declaration, the trust file, or a digest in the plan has changed,
-changes nothing and exits with code 4.
-
-Examples:
-   # an approved plan
-   tofu-oci sync apply --plan plan.json
-
-   # one of four parallel jobs; sync report merges their results
-   tofu-oci sync apply --shard 2/4 --out result-2.json`,
-		Flags: slices.Concat(syncFlags(), []cli.Flag{
-			&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --out wrote"},
-			missingRepositoryFlag(),
-			&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
-			textfileFlag(),
-		}, transferFlags(), networkFlags(), syncOutputFlags()),
-		Action: withReport(syncApply),
-	}
+	return newCommand("apply", syncApply, syncFlags(), []cli.Flag{
+		&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --out wrote"},
+		missingRepositoryFlag(),
+		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
+		textfileFlag(),
+	}, transferFlags(), networkFlags(), syncOutputFlags())
 }
 
 // syncFlags returns the flags of sync plan and sync apply.
@@ -99,7 +60,7 @@ func textfileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "textfile", Category: commandline.GroupOutput, Usage: "write metrics to `FILE` for Prometheus' node exporter"}
 }
 
-// readDeclaration reads the declaration that the argument names.
+// readDeclaration reads the declaration that the argument specifies.
 func readDeclaration(c *cli.Context) (*sync.Declaration, error) {
 	if c.NArg() > 1 {
 		return nil, usagef("got %d arguments: want one DECLARATION", c.NArg())
@@ -118,22 +79,22 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 	return nil, err
 }
 
-// syncOptions returns the options of sync plan and sync apply.
-func syncOptions(cmd *command) (o sync.Options, err error) {
+// syncOptions returns the options of sync plan and sync apply. Call done at the end.
+func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if o.Declaration, err = readDeclaration(cmd.c); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if o.Policy, o.Trust, err = o.Declaration.Policy(os.Getenv); err != nil {
-		return o, misuse(err)
+		return o, nil, misuse(err)
 	}
 	if o.Shard, err = sync.ParseShard(cmd.c.String("shard"), os.Getenv); err != nil {
-		return o, flagError("shard", err)
+		return o, nil, flagError("shard", err)
 	}
 	if err := parse(cmd.c, "check-level", &o.Check, repository.ParseDepth); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	if err := cmd.prepare(); err != nil {
-		return o, err
+		return o, nil, err
 	}
 	o.Source = source.NewMemo(cmd.origin(), 0)
 	o.Open = func(ref template.Reference) (repository.Repository, error) {
@@ -141,24 +102,31 @@ func syncOptions(cmd *command) (o sync.Options, err error) {
 		return repo, err
 	}
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
-	o.Wanted, o.Problems = cmd.wantedBy(o.Declaration)
-	return o, nil
+	modules, publishing := cmd.moduleOrigin(), cmd.moduleMirrorOptions()
+	o.Wanted, o.Problems = cmd.wantedBy(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
+		publishing.Closure, err = module.NewClosure(cmd.c.Context, modules, dirs, module.ClosureOptions{Open: publishing.Open, OnError: failed})
+		return publishing.Closure, err
+	})
+	o.Modules, o.PublishModule = modules, publishing.PublishFunc(modules)
+	return o, publishing.Closure.Close, nil
 }
 
-// wantedBy returns the providers that a declaration selects, and warns if there are none.
-func (cmd *command) wantedBy(d *sync.Declaration) (wanted []sync.Wanted, problems []error) {
-	if wanted, problems = d.Wanted(cmd.c.Context); len(wanted)+len(problems) == 0 {
-		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add provider blocks with addresses, sources, or lock_files`)
+// wantedBy returns the providers that a declaration selects. If it selects none, wantedBy
+// prints a warning.
+func (cmd *command) wantedBy(d *sync.Declaration, closure sync.Closure) (wanted []sync.Wanted, problems []error) {
+	if wanted, problems = d.Wanted(cmd.c.Context, closure); len(wanted)+len(problems)+len(d.Roots) == 0 {
+		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add blocks with addresses, sources, lock_files, or roots`)
 	}
 	return wanted, problems
 }
 
 func syncPlan(cmd *command) error {
-	o, err := syncOptions(cmd)
+	o, closeRoots, err := syncOptions(cmd)
 	if err != nil {
 		return err
 	}
-	done := cmd.out.Step("planning %s", report.Counted(len(o.Wanted), "provider"))
+	defer closeRoots()
+	done := cmd.out.Step("planning %s", report.CountedWanted(o.Wanted))
 	plan, err := sync.NewPlan(cmd.c.Context, o)
 	done()
 	if err != nil {
@@ -177,10 +145,11 @@ func syncPlan(cmd *command) error {
 }
 
 func syncApply(cmd *command) error {
-	o, err := syncOptions(cmd)
+	o, closeRoots, err := syncOptions(cmd)
 	if err != nil {
 		return err
 	}
+	defer closeRoots()
 	watch := watcher{command: cmd}
 	if o.Shard.Count > 0 {
 		cmd.out.Summary = "" // sync report watches all shards
@@ -192,7 +161,7 @@ func syncApply(cmd *command) error {
 
 // applyPlan plans and applies.
 func applyPlan(cmd *command, o sync.Options) error {
-	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // if there is no plan
+	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // result if planning fails
 	plan, err := sync.NewPlan(cmd.c.Context, o)
 	if file := cmd.c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan

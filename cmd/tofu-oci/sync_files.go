@@ -16,26 +16,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
 func syncValidateCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "validate",
-		Usage:     "check a declaration and the files that it refers to",
-		ArgsUsage: "[DECLARATION] [--explain PROVIDER] [FLAG...]",
-		Description: `Sends no requests.
-
-Examples:
-   # the settings of a provider, and the line that each setting comes from
-   tofu-oci sync validate mirror.hcl --explain hashicorp/aws`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings of `PROVIDER`"},
-			outputFlag("`FORMAT`: text or json"), quietFlag(),
-		},
-		Action: withReport(syncValidate),
-	}
+	return newCommand("validate", syncValidate, []cli.Flag{
+		&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings of `PROVIDER`, or of a module (HOST/NAMESPACE/NAME/SYSTEM)"},
+		outputFlag("`FORMAT`: text or json"), quietFlag(),
+	})
 }
 
 func syncValidate(cmd *command) error {
@@ -46,7 +36,7 @@ func syncValidate(cmd *command) error {
 	if _, _, err := d.Policy(os.Getenv); err != nil {
 		return misuse(err)
 	}
-	wanted, problems := cmd.wantedBy(d)
+	wanted, problems := cmd.wantedBy(d, func([]string, func(string, error)) (*module.Closure, error) { return &module.Closure{}, nil })
 	if err := d.CheckRepositories(wanted); err != nil {
 		return err
 	}
@@ -54,7 +44,7 @@ func syncValidate(cmd *command) error {
 		return cmd.out.Declared(d, wanted, nil, problems)
 	}
 	var a provider.Address
-	if err := parse(cmd.c, "explain", &a, provider.ParseAddress); err != nil {
+	if err := parse(cmd.c, "explain", &a, sync.ParseAddress); err != nil {
 		return err
 	}
 	if wanted = slices.DeleteFunc(wanted, func(w sync.Wanted) bool { return w.Address != a }); len(wanted) == 0 {
@@ -64,24 +54,10 @@ func syncValidate(cmd *command) error {
 }
 
 func syncInitCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "init",
-		Usage:     "write an initial declaration",
-		ArgsUsage: "[DECLARATION] [--from REPO] [FLAG...]",
-		Description: `The file contains explanatory comments. Existing files are not overwritten.
-
-Examples:
-   # the providers of an existing mirror
-   tofu-oci sync init --from ghcr.io/acme/providers/{namespace}/{type}
-
-   # the providers in lock files
-   tofu-oci sync init --lock-file 'live/**/.terraform.lock.hcl'`,
-		Flags: append([]cli.Flag{
-			fromFlag("`REPO`: declare the providers in these repositories"),
-			lockFileFlag("`FILE`: lock file, directory, or pattern to declare (repeatable)"),
-		}, append(networkFlags(), quietFlag())...),
-		Action: withReport(syncInit),
-	}
+	return newCommand("init", syncInit, []cli.Flag{
+		fromFlag("`REPO`: declare the providers in these repositories"),
+		lockFileFlag("`FILE`: lock file, directory, or pattern to declare (repeatable)"),
+	}, networkFlags(), []cli.Flag{quietFlag()})
 }
 
 func syncInit(cmd *command) error {
@@ -140,23 +116,12 @@ func newDeclaration(cmd *command, path string) ([]byte, error) {
 }
 
 func syncReportCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "report",
-		Usage:     "merge the results of all shards, and send one notification",
-		ArgsUsage: "FILE... [--declaration FILE] [FLAG...]",
-		Description: `Each FILE is the result of sync apply --shard I/N --out FILE. If a shard's
-result is missing, the exit code is 3. Otherwise, it is the same as for a single run.
-
-Examples:
-   tofu-oci sync report result-*.json --textfile sync.prom`,
-		Flags: append([]cli.Flag{
-			&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: the path in the results)"},
-			&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
-			&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "ignore results older than `DURATION`, such as 8h"},
-			textfileFlag(),
-		}, syncOutputFlags()...),
-		Action: withReport(syncReport),
-	}
+	return newCommand("report", syncReport, []cli.Flag{
+		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "`FILE`: the declaration (default: the path in the results)"},
+		&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
+		&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "ignore results older than `DURATION`, such as 8h"},
+		textfileFlag(),
+	}, syncOutputFlags())
 }
 
 func syncReport(cmd *command) error {
@@ -173,7 +138,7 @@ func syncReport(cmd *command) error {
 	}
 	declared := &all.Summary.Declaration
 	path := cmp.Or(cmd.c.String("declaration"), declared.Path)
-	if path == "" { // there are no results
+	if path == "" { // no results
 		return usagef("reading the results: %w", errors.Join(problems...))
 	}
 	d, err := readDeclarationFrom(path)

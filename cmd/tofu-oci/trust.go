@@ -16,56 +16,34 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func trustCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "trust",
-		Usage:     "pin providers to their signing keys, or check releases against the pins",
-		ArgsUsage: "init|check PROVIDER... [--from REPO] [FLAG...]",
-		Description: `init writes the keys that signed the current releases to a new trust file, which --trust
-specifies. Compare the fingerprints with those that the authors publish. check exits with
-code 4 if a release does not meet the policy.
-
-Details: ` + docs + `trust.md
-
-Examples:
-   tofu-oci trust init hashicorp/null acme/widget --trust trust.hcl
-   tofu-oci trust init --sources providers.txt --trust trust.hcl
-   tofu-oci trust check hashicorp/null --trust trust.hcl \
-      --from ghcr.io/acme/providers/{namespace}/{type}`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories (default: the CLI configuration)"),
-			sourcesFlag(),
-		}, versionFlags("matching versions"), []cli.Flag{
-			aliasFlag(),
-		}, trustFlags(), networkFlags(), outputFlags()),
-		Action: withReport(trustAction),
-	}
+	selection := slices.Concat([]cli.Flag{
+		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		sourcesFlag(),
+	}, versionFlags("matching versions"), []cli.Flag{aliasFlag()})
+	initialize := func(cmd *command) error { return inspectReleases(cmd, 1, truster.init) }
+	check := func(cmd *command) error { return inspectReleases(cmd, 0, truster.check) }
+	return &cli.Command{Name: "trust", Subcommands: []*cli.Command{
+		newCommand("init", initialize, selection, trustFlags()[1:], networkFlags(), outputFlags()),
+		newCommand("check", check, selection, trustFlags(), networkFlags(), outputFlags()),
+	}}
 }
 
-func trustAction(cmd *command) error {
-	run := map[string]func(truster) error{"init": truster.init, "check": truster.check}[cmd.c.Args().First()]
-	if run == nil {
-		if suggestion, found := text.Nearest(cmd.c.Args().First(), []string{"init", "check"}); found {
-			return usagef("unknown command \"trust %s\"; did you mean tofu-oci trust %s?", cmd.c.Args().First(), suggestion)
-		}
-		return usagef("missing command: want tofu-oci trust init PROVIDER... or tofu-oci trust check PROVIDER...")
-	}
-	if cmd.c.Args().Len() < 2 && !cmd.c.IsSet("sources") {
-		return usagef("specify at least one PROVIDER, such as hashicorp/null, or --sources FILE; see tofu-oci trust --help")
-	}
-	wanted, err := providers(cmd, cmd.c.Args().Tail())
+// inspectReleases calls run for the selected releases. By default, it selects the given
+// number of versions, or all versions if the number is zero.
+func inspectReleases(cmd *command, versions int, run func(truster) error) error {
+	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
 	}
-	versions, err := latest(cmd.c, map[string]int{"init": 1, "check": 0}[cmd.c.Args().First()])
-	if err != nil {
+	if versions, err = latest(cmd.c, versions); err != nil {
 		return err
 	}
 	if err := cmd.connect(); err != nil {
@@ -208,9 +186,7 @@ func signaturePolicy(c *cli.Context) (p trust.Policy, err error) {
 	if p, err = keyringPolicy(c); err != nil {
 		return p, err
 	}
-	if err := parse(c, "signatures", &p.Mode, trust.ParseMode); err != nil {
-		return p, err
-	}
+	p.Decisions, p.Mode = oci.Decisions, trust.Mode(c.String("signatures"))
 	err = parseSet(c, "trust", &p.Rules, func(path string) (trust.Rules, error) {
 		rules, err := trust.ReadRules(path)
 		if err != nil {
@@ -227,8 +203,8 @@ func keyringPolicy(c *cli.Context) (p trust.Policy, err error) {
 	return p, err
 }
 
-// passphraseVariable is the environment variable for the passphrase of --sign-key. There is no
-// flag for it, because other users can see command lines.
+// passphraseVariable is the environment variable for the passphrase of --sign-key. A flag
+// would be unsafe, because other users can see command lines.
 const passphraseVariable = "TOFU_OCI_SIGN_PASSPHRASE" //nolint:gosec // the name of a variable
 
 // maxPassphrase limits the size of a passphrase file in bytes.
@@ -242,35 +218,23 @@ func passphraseFlag() cli.Flag {
 	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: key passphrase (default: $" + passphraseVariable + ")"}
 }
 
-// sign sets the signer of --sign-key. Without --keyring, its key is the only trusted key.
-func sign(c *cli.Context, o *publish.Options, policy *trust.Policy) error {
-	signer, found, err := readSigner(c)
-	if err != nil || !found {
-		return err
-	}
-	if o.Signing.Signer = signer; policy.Keyring.IsZero() {
-		policy.Keyring = signer.Keyring()
-	}
-	return nil
-}
-
-// readSigner reads the key of --sign-key and reports whether the flag is set.
-func readSigner(c *cli.Context) (signer trust.Signer, found bool, err error) {
+// readSigner reads the key of --sign-key. Without the flag, it returns nil.
+func readSigner(c *cli.Context) (artifact.Signer, error) {
 	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
 	if path == "" {
-		return signer, false, nil
+		return nil, nil
 	}
 	passphrase := []byte(os.Getenv(passphraseVariable))
 	if file != "" {
 		text, err := bounded.ReadFileOrPipe(file, maxPassphrase)
 		if err != nil {
-			return signer, false, flagError("sign-passphrase-file", err)
+			return nil, flagError("sign-passphrase-file", err)
 		}
 		passphrase = bytes.TrimRight(text, "\r\n")
 	}
-	signer, err = trust.ReadSigner(path, passphrase)
+	signer, err := trust.ReadSigner(path, passphrase)
 	if errors.Is(err, trust.ErrNoPassphrase) {
-		return signer, false, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
+		return nil, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
 	}
-	return signer, true, flagError("sign-key", err)
+	return signer, flagError("sign-key", err)
 }

@@ -44,11 +44,14 @@ var simplest = []struct {
 	{"list --from oci-layout:repo/{type}", 0},
 	{"list --server http://{taken}", 1},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
+	{"gate run hashicorp/null@9.9.9 --gate true --from oci-layout:repo/{type}", 5},
 	{"deny hashicorp/null@9.9.9 --reason old --to oci-layout:repo/{type}", 5},
 	{"module push vpc --to oci-layout:repo/vpc --version 1.0.0", 0},
 	{"module pull oci-layout:repo/vpc --dir unpacked-vpc", 0},
 	{"module list oci-layout:repo/vpc", 0},
 	{"module list --from oci-layout:repo/{name}", 0},
+	{"module mirror --root live --to oci-layout:repo/{name}", 0},
+	{"mirror --root live --to oci-layout:repo/{type}", 0},
 	{"module mirror acme/vpc/aws --to oci-layout:repo/{name}", 1},
 	{"lock --module-dir live --from oci-layout:repo/{type}", 0},
 	{"lock hashicorp/null --module-dir live --from oci-layout:repo/{type}", 0},
@@ -77,6 +80,12 @@ var simplest = []struct {
 	{"mirror --lock-file live/.terraform.lock.hcl --to oci-layout:repo/{type}", 0},
 	{"mirror hashicorp/null --to oci-layout:repo/{type} --all --check-level tags", 0},
 	{"pull hashicorp/null --from oci-layout:repo/{type} --dir unpacked --layout unpacked", 0},
+	{"bundle create hashicorp/null --from oci-layout:repo/{type} --out bundle.tar", 0},
+	{"bundle create --root live --from oci-layout:repo/{type} --out bundled.tar", 0},
+	{"bundle inventory hashicorp/null --from oci-layout:repo/{type}", 0},
+	{"bundle inspect bundle.tar", 0},
+	{"bundle verify bundle.tar", 0},
+	{"bundle import bundle.tar --to oci-layout:bundled/{type}", 0},
 	{"sync validate mirror.hcl", 0},
 	{"sync plan mirror.hcl", 0},
 	{"sync apply mirror.hcl", 0},
@@ -92,7 +101,11 @@ var plausible = map[string]string{
 	"CA_FILE": "ca.pem", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LICENSES": "MPL-2.0", "LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
-	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "SBOM": "sbom.json", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"MODULES_SERVER": "https://mirror.example.com", "MODULES_HOST": "registry.terraform.io", "GIT_MIRROR": "github.com=https://git.example.com",
+	"ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
+	"ATTESTATIONS": "fetch", "BUNDLE_KEYRING": "secret.asc", "GATE": "no-such-gate", "PART_SIZE": "1GB", "REQUIRE_APPROVAL": "secret.asc",
+	"BUNDLE_CREATE_MODULES_FROM": "oci-layout:repo/{name}", "BUNDLE_INVENTORY_MODULES_FROM": "oci-layout:repo/{name}",
 	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
@@ -112,9 +125,9 @@ var (
 	agreeing = map[string]string{"TOFU_OCI_CHECK_LEVEL": "index", "TOFU_OCI_LAYOUT": "packed"}
 )
 
-// TestEachVariableBesideEachCommand checks that variables for one command cause no
-// errors in different commands, individually or combined.
-func TestEachVariableBesideEachCommand(t *testing.T) { //nolint:paralleltest // the environment belongs to the process
+// TestVariablesOfOtherCommands checks that variables for one command cause no errors in
+// other commands, individually or combined.
+func TestVariablesOfOtherCommands(t *testing.T) { //nolint:paralleltest // the environment belongs to the process
 	patience.SkipIfShort(t)
 	j := newJob(t)
 	commands := commandsOf(main.NewApp(io.Discard, io.Discard).Commands)

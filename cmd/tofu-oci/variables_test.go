@@ -118,7 +118,7 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"none for another command", "CHECK_LEVEL=index", "lock", "lock --"},
 		{"with a conflicting flag", "LATEST=3", "mirror a/b --all", "mirror --all -- a/b"},
 		{"with the flag that it configures", "TRUST=T PULL_THROUGH=*/*", "serve --from X", "serve --from X --pull-through=*/* --trust=T --"},
-		{"without the flag that it configures", "TRUST=T MIN_AGE=3d", "serve --from X", "serve --from X --"},
+		{"without the flag that it configures", "KEYRING=K MIN_AGE=3d", "serve --from X", "serve --from X --"},
 		{"a place for all", "FROM=X PROVIDERS=P", "list --server S", "list --server S --"},
 		{"not of an argument", "PROVIDERS=P", "list a/b", "list -- a/b"},
 		{"with a flag that does not use it", "SERVER=S FROM=X", "list a/b --check-level blobs", "list --check-level blobs --from=X -- a/b"},
@@ -151,7 +151,7 @@ func TestFlagsOfVariables(t *testing.T) {
 	}
 }
 
-func TestVariablesThatAreWrong(t *testing.T) {
+func TestInvalidVariables(t *testing.T) {
 	t.Parallel()
 	for set, want := range map[string]string{
 		"DRY_RUN=maybe":    `invalid TOFU_OCI_DRY_RUN "maybe": want true or false`,

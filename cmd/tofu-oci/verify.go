@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,48 +11,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 func verifyCommand() *cli.Command {
-	return &cli.Command{
-		Name:      "verify",
-		Usage:     "verify the releases in a repository: completeness, checksums, and signatures",
-		ArgsUsage: "[PROVIDER...] [FLAG...]",
-		Description: `Without PROVIDER, --from is required, and all versions in its repositories are verified.
-The exit code is 4 if a finding is an error.
-
-Details: ` + docs + `trust.md#verify
-
-Examples:
-   # the newest version
-   tofu-oci verify hashicorp/aws --from ghcr.io/acme/providers/{namespace}/{type}
-
-   # all versions of a module
-   tofu-oci verify oci://ghcr.io/acme/modules/vpc --all
-
-   # a complete mirror, with a record of the checked releases
-   tofu-oci verify --from ghcr.io/acme/providers/{namespace}/{type} \
-      --providers providers.txt --output json > audit.json
-
-   # a weekly job that also reads all blobs, for code scanning
-   tofu-oci verify hashicorp/aws hashicorp/null --all --deep --output sarif \
-      --from ghcr.io/acme/providers/{namespace}/{type} > findings.sarif`,
-		Flags: slices.Concat([]cli.Flag{
-			fromFlag("`REPO`: repositories (default: first oci_mirror)"),
-			sourcesFlag(),
-			providersFlag(),
-		}, versionFlags("matching versions"), []cli.Flag{
-			aliasFlag(),
-			&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
-			&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
-			launchFlag(),
-		}, trustFlags(), networkFlags(), []cli.Flag{
-			outputFlag("`FORMAT`: text, json, or sarif"),
-			quietFlag(),
-		}),
-		Action: withReport(verifyAction),
-	}
+	return newCommand("verify", verifyAction, []cli.Flag{
+		fromFlag("`REPO`: repositories (default: first oci_mirror)"),
+		sourcesFlag(),
+		providersFlag(),
+	}, versionFlags("matching versions"), []cli.Flag{
+		aliasFlag(),
+		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
+		&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
+		launchFlag(),
+		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "`KEYRING`: OpenPGP keys, one of which must have signed an approval of each release"},
+	}, trustFlags(), networkFlags(), []cli.Flag{
+		outputFlag("`FORMAT`: text, json, markdown, or sarif"),
+		quietFlag(),
+	})
 }
 
 func verifyAction(cmd *command) error {
@@ -70,6 +45,9 @@ func verifyAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
+	if err := parseSet(cmd.c, "require-approval", &cmd.policy.Approvers, trust.ReadKeyring); err != nil {
+		return err
+	}
 	wanted, unknown, err := cmd.providersToVerify()
 	if err != nil {
 		return err
@@ -82,11 +60,15 @@ func verifyAction(cmd *command) error {
 		o.Origin = source.NewMemo(cmd.origin(), 0)
 	}
 	if cmd.c.Bool("launch") {
-		o.Launch = cmd.launcher(oci.New(cmd.openSource, cmd.aliases...))
+		src := oci.New(cmd.openSource, cmd.aliases...)
+		start := func(ctx context.Context, p provider.Package) error { return cmd.launchPackage(ctx, src, p) }
+		o.Launch = launch.Allowed(src, start, func(p provider.Package) {
+			cmd.out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
+		})
 	}
 	o.Started = func(a provider.Address) (done func()) { return cmd.out.Step("verifying %s", a) }
 	o.Done = func(r verify.Report) { cmd.out.VerifiedProvider(r, cmd.withRemedy) }
-	return cmd.out.Verified(verify.Many(cmd.c.Context, wanted, o), unknown)
+	return cmd.out.Verified(verify.Many(cmd.c.Context, wanted, o), unknown, cmd.policy.Rules)
 }
 
 // providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it
@@ -94,7 +76,9 @@ func verifyAction(cmd *command) error {
 // provider is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
 	if hasProviders(cmd.c) {
-		wanted, err = requiredProviders(cmd)
+		if wanted, err = requiredProviders(cmd); err == nil {
+			wanted, err = cmd.expandModules(wanted)
+		}
 		return wanted, nil, err
 	}
 	if !cmd.c.IsSet("from") {
@@ -112,29 +96,6 @@ func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown 
 
 func launchFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the provider for the current platform"}
-}
-
-// launcher returns a function that starts a source's package. If the package does not
-// work, the function returns a description of the problem. It does not start denied
-// packages.
-func (cmd *command) launcher(src provider.Source) func(context.Context, provider.Package) (string, error) {
-	return func(ctx context.Context, p provider.Package) (string, error) {
-		if list := provider.CapabilitiesOf(src).Denied; list != nil {
-			denied, err := list(ctx, p.Address)
-			if err != nil {
-				return "", err
-			}
-			if slices.Contains(denied, p.Version) {
-				cmd.out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
-				return "", nil
-			}
-		}
-		err := cmd.launchPackage(ctx, src, p)
-		if broken, ok := errors.AsType[*launch.Error](err); ok {
-			return broken.Error(), nil
-		}
-		return "", err
-	}
 }
 
 // launchPackage starts a package and prints a summary of its schema.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"golang.org/x/mod/module"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
@@ -19,18 +18,7 @@ import (
 const devVersion = "dev"
 
 func versionCommand() *cli.Command {
-	return &cli.Command{
-		Name:      commandline.Version,
-		Usage:     "print the version, the commit, and the build environment",
-		ArgsUsage: "[FLAG...]",
-		Description: `tofu-oci --version prints the same information.
-
-Examples:
-   tofu-oci version
-   tofu-oci version --output json`,
-		Flags:  []cli.Flag{outputFlag("`FORMAT`: text or json")},
-		Action: withReport(versionAction),
-	}
+	return newCommand(commandline.Version, versionAction, []cli.Flag{outputFlag("`FORMAT`: text or json")})
 }
 
 func versionAction(cmd *command) error {
@@ -51,8 +39,7 @@ type linkerValues struct{ version, commit, date string }
 
 // buildOf describes a build. The linker's values take precedence over Go's build
 // information. This information contains the commit of a checkout that was built
-// without -buildvcs=false. For go install MODULE@VERSION, it contains the module
-// version.
+// without -buildvcs=false, and the module version.
 func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {
@@ -68,12 +55,6 @@ func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	}
 	b.Commit, b.Date = cmp.Or(b.Commit, settings["vcs.revision"]), cmp.Or(b.Date, settings["vcs.time"])
 	b.Modified = b.Commit == settings["vcs.revision"] && settings["vcs.modified"] == "true"
-	if revision, err := module.PseudoVersionRev(moduleVersion); b.Commit == "" && err == nil {
-		b.Commit = revision // the first twelve characters of the commit
-	}
-	if t, err := module.PseudoVersionTime(moduleVersion); b.Date == "" && err == nil {
-		b.Date = t.Format(time.RFC3339)
-	}
 	t, err := time.Parse(time.RFC3339, b.Date)
 	if b.Date = t.UTC().Format(time.RFC3339); err != nil {
 		b.Date = ""

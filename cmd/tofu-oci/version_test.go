@@ -40,7 +40,7 @@ func TestBuildOf(t *testing.T) {
 		{"go install of a version", linked{"dev", "", ""}, "v1.2.3", nil, "tofu-oci version 1.2.3\n"},
 		{
 			"go install of a commit", linked{"dev", "", ""}, "v0.0.0-20261122090000-559ac80f5a0c", nil,
-			"tofu-oci version 0.0.0-20261122090000-559ac80f5a0c\ncommit    559ac80f5a0c\ndate      2026-11-22T09:00:00Z\n",
+			"tofu-oci version 0.0.0-20261122090000-559ac80f5a0c\n",
 		},
 		{"-buildvcs=false", linked{"dev", "", ""}, "(devel)", nil, "tofu-oci version dev\n"},
 		{"a date of another form", linked{"1.2.3", "", "yesterday"}, "", nil, "tofu-oci version 1.2.3\n"},

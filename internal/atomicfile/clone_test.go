@@ -40,8 +40,8 @@ func rootOf(t *testing.T, dir string) *os.Root {
 	return root
 }
 
-// TestCopiesAreApart checks that writing to a file does not change its copy.
-func TestCopiesAreApart(t *testing.T) {
+// TestCopiesAreIndependent checks that writing to a file does not change its copy.
+func TestCopiesAreIndependent(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"empty": 0, "small": 5, "several pieces": 70 << 20} {
 		t.Run(name, func(t *testing.T) {
@@ -134,9 +134,9 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that cancellation stops copying. If the file system shares
+// TestCanceled checks that cancellation stops copying. If the file system shares
 // blocks, copying completes.
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	src := original(t, filepath.Join(dir, "src"), []byte("text"))

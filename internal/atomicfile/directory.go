@@ -30,7 +30,7 @@ func CommitDir(dir, final string) error {
 		return err
 	}
 	if err := rename(dir, final); err != nil {
-		// A different process created final first. The error depends on the system:
+		// Another process created final first. The error depends on the system:
 		// ENOTEMPTY, ENOTDIR, or "access is denied".
 		if taken := checkFree(final); taken != nil {
 			return taken

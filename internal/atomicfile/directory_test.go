@@ -36,7 +36,7 @@ func TestCommitDir(t *testing.T) {
 	checkNames(t, parent, "final", "final/sub", "final/sub/file")
 }
 
-func TestCommitDirRefusesWhatIsThere(t *testing.T) {
+func TestCommitDirRefusesExisting(t *testing.T) {
 	t.Parallel()
 	tests := map[string]func(path string) error{
 		"a directory": func(path string) error {

@@ -70,6 +70,14 @@ func Write(path string, mode fs.FileMode, fill func(w io.Writer) error) error {
 	return f.Commit()
 }
 
+// WriteFile creates or replaces the file at path with the given content, like [Write].
+func WriteFile(path string, mode fs.FileMode, content []byte) error {
+	return Write(path, mode, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
+}
+
 func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMode) (*os.File, error)) (*File, error) {
 	dir := filepath.Dir(path)
 	for tries := 1; ; tries++ {
@@ -80,8 +88,8 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 				return &File{f: f, final: path}, nil
 			}
 		}
-		// A different process might have removed the directory after it was created.
-		// The removal can also result in ErrExist.
+		// Another process might have removed the directory after it was created. The
+		// removal can also result in ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}

@@ -69,7 +69,7 @@ func TestCommit(t *testing.T) {
 	for _, content := range []string{"first", "second, which replaces it"} {
 		f := begin(t, path, content)
 		if got := names(t, dir); len(got) == 0 || got[len(got)-1] == "a/b/file" && content == "first" {
-			t.Errorf("before the commit there is %v, want a temporary file only", got)
+			t.Errorf("before the commit, the directory contains %v, want only a temporary file", got)
 		}
 		back := make([]byte, 5)
 		if _, err := f.ReadAt(back, 0); err != nil || string(back) != content[:5] {
@@ -84,7 +84,7 @@ func TestCommit(t *testing.T) {
 	checkNames(t, dir, "a", "a/b", "a/b/file")
 }
 
-func TestModeIsLeftToTheUmask(t *testing.T) {
+func TestUmaskApplies(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -108,7 +108,7 @@ func TestModeIsLeftToTheUmask(t *testing.T) {
 	}
 }
 
-func TestEndsOnce(t *testing.T) {
+func TestDiscardAfterCommit(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	f := begin(t, filepath.Join(dir, "file"), "x")
@@ -120,7 +120,7 @@ func TestEndsOnce(t *testing.T) {
 	checkNames(t, dir)
 }
 
-func TestWriteThatFails(t *testing.T) {
+func TestFailedWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "file")
@@ -151,7 +151,7 @@ func TestCreateUnderAFile(t *testing.T) {
 	checkNames(t, dir, "file")
 }
 
-func TestCommitNewRefusesWhatIsThere(t *testing.T) {
+func TestCommitNewRefusesExisting(t *testing.T) {
 	t.Parallel()
 	commits := map[string]func(*atomicfile.File) error{
 		"with hard links":    (*atomicfile.File).CommitNew,
@@ -205,9 +205,9 @@ func TestCommitNewHasOneWinner(t *testing.T) {
 	checkNames(t, dir, "file")
 }
 
-// TestCreateWhereDirectoriesAreRemoved covers a process that concurrently removes empty
+// TestCreateDuringDirectoryRemoval covers a process that concurrently removes empty
 // directories.
-func TestCreateWhereDirectoriesAreRemoved(t *testing.T) {
+func TestCreateDuringDirectoryRemoval(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	dir := filepath.Join(root, "blobs", "sha256")

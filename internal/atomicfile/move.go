@@ -18,7 +18,7 @@ func Link(file, path string) error {
 	return replace(tmp, path)
 }
 
-// checkFree returns [fs.ErrExist] if path exists. A dangling symbolic link counts as
+// checkFree returns [fs.ErrExist] if path exists. A dangling symbolic link is treated as
 // existing.
 func checkFree(path string) error {
 	switch _, err := os.Lstat(path); {

@@ -89,9 +89,9 @@ func replace(t *testing.T, path string) {
 	}
 }
 
-// TestNonsenseIsLeftOut checks that invalid lines of a record are skipped, and that
-// valid lines are used.
-func TestNonsenseIsLeftOut(t *testing.T) {
+// TestInvalidLinesAreSkipped checks that invalid lines of a record are skipped, and
+// that valid lines are used.
+func TestInvalidLinesAreSkipped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	record, path := filepath.Join(dir, "record"), filepath.Join(dir, "file")
@@ -109,8 +109,8 @@ func TestNonsenseIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestLinesAtOnce checks that lines of concurrent writers do not mix.
-func TestLinesAtOnce(t *testing.T) {
+// TestLinesConcurrently checks that lines of concurrent writers do not mix.
+func TestLinesConcurrently(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	record := filepath.Join(dir, "record")
@@ -139,9 +139,9 @@ func TestLinesAtOnce(t *testing.T) {
 	}
 }
 
-// TestOldLinesGo checks that a record does not grow without limit if a file changes
-// repeatedly.
-func TestOldLinesGo(t *testing.T) {
+// TestOldLinesAreRemoved checks that a record does not grow without limit if a file
+// changes repeatedly.
+func TestOldLinesAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	record, path := filepath.Join(dir, "record"), filepath.Join(dir, "file")

@@ -30,7 +30,7 @@ func temporaryName(dir string) string {
 
 // Sweep removes temporary files and directories from dir that belong to runs killed
 // more than a day ago. It does not follow symbolic links. It ignores errors, for
-// example for files of a different user.
+// example for files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

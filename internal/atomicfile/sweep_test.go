@@ -82,7 +82,7 @@ func TestSweepWithoutDirectory(t *testing.T) {
 	checkNames(t, dir)
 }
 
-func TestTemporaryNamesAreNoPlatforms(t *testing.T) {
+func TestTemporaryNamesAreNotPlatforms(t *testing.T) {
 	t.Parallel()
 	tmp, err := atomicfile.TempDir(t.TempDir())
 	if err != nil {

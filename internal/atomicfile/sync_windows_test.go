@@ -51,9 +51,9 @@ func TestRenameOfWhatIsOpen(t *testing.T) {
 	}
 }
 
-// TestDiscardWhatIsOpen checks that a directory is removed when its last open file is
+// TestDiscardOpenFile checks that a directory is removed when its last open file is
 // closed.
-func TestDiscardWhatIsOpen(t *testing.T) {
+func TestDiscardOpenFile(t *testing.T) {
 	t.Parallel()
 	dir, err := atomicfile.TempDir(t.TempDir())
 	if err != nil {

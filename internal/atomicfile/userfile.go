@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,7 +17,7 @@ var ErrChanged = errors.New("changed by another program")
 // errDangling means that a symbolic link refers to a missing file.
 var errDangling = errors.New("dangling symbolic link")
 
-// UserFile is the content of a user's file that different programs also read.
+// UserFile is the content of a user's file that other programs also read.
 // [UserFile.Replace] preserves symbolic links and the owner, and fails if the file has
 // changed.
 type UserFile struct {
@@ -96,10 +95,7 @@ func (f *UserFile) Replace(text []byte, mode fs.FileMode) error {
 	if now.Exists() != f.Exists() || !bytes.Equal(now.Text, f.Text) {
 		return fmt.Errorf("%s: %w", f.Place, ErrChanged)
 	}
-	err = Write(f.Place, mode, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	err = WriteFile(f.Place, mode, text)
 	if err != nil || !f.Exists() {
 		return err
 	}

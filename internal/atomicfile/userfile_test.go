@@ -40,7 +40,7 @@ func TestReplaceNothing(t *testing.T) {
 	}
 }
 
-func TestReplaceWhatChanged(t *testing.T) {
+func TestReplaceChangedFile(t *testing.T) {
 	t.Parallel()
 	path := writeNamed(t, "file", "before")
 	f := read(t, path)
@@ -59,7 +59,7 @@ func TestReplaceWhatChanged(t *testing.T) {
 	}
 }
 
-func TestReadTooMuch(t *testing.T) {
+func TestReadTooLarge(t *testing.T) {
 	t.Parallel()
 	_, err := atomicfile.ReadUserFile(writeNamed(t, "file", "0123456789"), 9)
 	if _, ok := errors.AsType[*bounded.TooLargeError](err); !ok {

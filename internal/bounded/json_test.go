@@ -58,9 +58,9 @@ func TestUnmarshalDecodesAsOpenTofuDoes(t *testing.T) {
 	}
 }
 
-// TestInWords checks that messages contain no terms of encoding/json, and at most one
-// character from the document.
-func TestInWords(t *testing.T) {
+// TestJSONErrorText checks that messages contain no terms of encoding/json, and at most
+// one character from the document.
+func TestJSONErrorText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`{"a":`:             "unexpected end of JSON",

@@ -210,7 +210,7 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 
 // Owner returns a repository's provider. It is the address in the annotation of the
 // newest release. If the repository has no releases, Owner uses the newest pending or
-// pruned release. If the repository has none of these releases, or if a different tool
+// pruned release. If the repository has none of these releases, or if another tool
 // wrote the release without an annotation, ok is false.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)

@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -48,15 +47,11 @@ func Modules(ctx context.Context, t template.ModuleTemplate, o ModuleOptions) (m
 		return nil, nil, err
 	}
 	found, failed := make([]*ModuleEntry, len(refs)), make([]error, len(refs))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(maxReads)
-	for n, ref := range refs {
-		group.Go(func() error {
-			found[n], failed[n] = moduleIn(groupCtx, ref, o)
-			return ctx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err = schedule.All(ctx, maxReads, refs, func(ctx context.Context, n int, ref template.Reference) error {
+		found[n], failed[n] = moduleIn(ctx, ref, o)
+		return ctx.Err()
+	})
+	if err != nil {
 		return nil, nil, err
 	}
 	for n, ref := range refs {
@@ -87,6 +82,77 @@ func moduleIn(ctx context.Context, ref template.Reference, o ModuleOptions) (*Mo
 		return nil, err
 	}
 	return &ModuleEntry{ref, i.Index.Annotations[artifact.AnnotationModule], versions[0]}, nil
+}
+
+// modulePrefix is the prefix of module references to registries.
+const modulePrefix = "oci://"
+
+// ParseModules parses a reference with variables, which selects all modules in the
+// template's repositories, such as "oci://ghcr.io/acme/modules/{namespace}/{name}/{system}".
+// For other references, isTemplate is false.
+func ParseModules(reference string) (t template.ModuleTemplate, isTemplate bool, err error) {
+	text, isRegistry := strings.CutPrefix(reference, modulePrefix)
+	if !strings.Contains(text, "{") || !isRegistry && !strings.HasPrefix(text, "oci-layout:") {
+		return t, false, nil
+	}
+	t, err = template.ParseModule(text)
+	return t, true, err
+}
+
+// ExpandModules replaces references with variables by the modules in their
+// repositories. It includes the repositories that can't be read, so that reading them
+// later reports the error. If a template has no repositories with modules, the error is
+// [provider.ErrProviderNotFound].
+func ExpandModules(ctx context.Context, wanted []provider.Requirement, o ModuleOptions) (all []provider.Requirement, err error) {
+	for _, r := range wanted {
+		t, isTemplate, err := ParseModules(r.Address.Type)
+		if err != nil {
+			return nil, err
+		}
+		if !isTemplate {
+			all = append(all, r)
+			continue
+		}
+		modules, refs, err := Modules(ctx, t, o)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range modules {
+			refs = append(refs, m.Reference)
+		}
+		if len(refs) == 0 {
+			return nil, fmt.Errorf("%w in the repositories of %s", provider.ErrProviderNotFound, t.Redacted())
+		}
+		for _, ref := range refs {
+			text := ref.String()
+			if !ref.IsLayout() {
+				text = modulePrefix + text
+			}
+			all = append(all, provider.Requirement{Address: provider.ModuleAddress(text)})
+		}
+	}
+	return all, nil
+}
+
+// ModuleTarget returns the repository to which a module is copied. If to is a template,
+// the values of its variables are those for which one of the sources results in the
+// repository from.
+func ModuleTarget(to string, sources []string, from template.Reference) (template.Reference, error) {
+	t, isTemplate, err := ParseModules(modulePrefix + strings.TrimPrefix(to, modulePrefix))
+	if !isTemplate {
+		return template.ParseReference(strings.TrimPrefix(to, modulePrefix))
+	}
+	for _, source := range sources {
+		if s, is, _ := ParseModules(source); err == nil && is {
+			if modules, _ := s.Match(from); len(modules) == 1 {
+				return t.Repository(modules[0])
+			}
+		}
+	}
+	if err == nil {
+		err = provider.Errorf(provider.Misuse, "the values of its variables are unknown; specify the modules with {namespace}, {name}, and {system}")
+	}
+	return template.Reference{}, err
 }
 
 func modulePattern(t template.ModuleTemplate) pattern {

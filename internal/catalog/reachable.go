@@ -14,6 +14,22 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
+// Probes returns a reference for each template to use in [Reachable]. It skips templates
+// that are only for certain addresses.
+func Probes(providers []template.Template, modules []template.ModuleTemplate) (all []template.Reference) {
+	for _, t := range providers {
+		if ref, err := t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}); err == nil {
+			all = append(all, ref)
+		}
+	}
+	for _, t := range modules {
+		if ref, err := t.Repository(template.Module{Hostname: string(provider.DefaultHost), Namespace: "tofu", Name: "oci", System: "tofu"}); err == nil {
+			all = append(all, ref)
+		}
+	}
+	return all
+}
+
 // Reachable sends a request to the registry of each reference. If a registry does not
 // respond, Reachable returns an error. A response that credentials are missing is not
 // an error. Image layouts are always reachable. See

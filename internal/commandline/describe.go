@@ -11,10 +11,13 @@ import (
 // choices maps flags to their possible values. A command's flag accepts only the values
 // that the flag's usage text lists.
 var choices = map[string][]string{
-	"check-level": {"tags", "index", "manifests", "blobs", "deep"},
-	"layout":      {"zip", "packed", "unpacked", "network"},
-	"output":      {"text", "json", "markdown", "sarif", "github"},
-	"signatures":  {"require", "warn", "off"},
+	"attestations":    {"fetch", "require"},
+	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
+	"module-location": {"archive", "oci"},
+	"layout":          {"zip", "packed", "unpacked", "network"},
+	"output":          {"text", "json", "markdown", "sarif", "github"},
+	"sbom":            {"auto"},
+	"signatures":      {"require", "warn", "off"},
 }
 
 // commonPlatforms contains the platforms that completions suggest, because most
@@ -117,7 +120,7 @@ func describeFlag(c *cli.Command, f cli.DocGenerationFlag) Flag {
 		d.Values.Kind = Directories
 	case "OS_ARCH", "PLATFORM":
 		d.Values = Values{Kind: OneOf, Choices: commonPlatforms}
-	case "LEVEL", "LAYOUT", "FORMAT", "MODE":
+	case "KIND", "LEVEL", "LAYOUT", "FORMAT", "MODE":
 		d.Values = Values{Kind: OneOf, Choices: ChoicesOf(f)}
 	}
 	return d

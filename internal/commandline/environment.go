@@ -26,6 +26,13 @@ var WithoutVariable = map[string]string{
 	"lock check":          "it turns lock into a command that writes nothing",
 	"list pending":        "it turns list into a different command",
 	"module list pending": "it turns module list into a different command",
+	"list history":        "it turns list into a different command",
+	"module list history": "it turns module list into a different command",
+	"module":              "it selects modules for a single bundle",
+	"bundle":              "a bundle is the only source of a single run",
+	"since":               "an inventory is for a single bundle",
+	"receipt":             "it specifies the output file of a single run",
+	"expires":             "it applies to a single decision",
 	"version output":      "programs such as install.sh expect text unless they request another format",
 	"tofurc validate":     "it turns tofurc into a command that prints no block",
 	"tofurc write":        "changing a file must be requested each time",
@@ -37,7 +44,7 @@ var WithoutVariable = map[string]string{
 // PrefixedVariables lists the flags whose variables contain the command's name. These
 // flags have different meanings or types in different commands. The exception is
 // base-url, whose variable would otherwise conflict with a variable of install.sh.
-var PrefixedVariables = []string{"base-url", "dir", "doctor lock-file", "doctor platform", "module list from", "module mirror to", "module pull from", "module push to", "serve from", "sync report max-age"}
+var PrefixedVariables = []string{"base-url", "bundle create modules-from", "bundle inventory modules-from", "dir", "doctor lock-file", "doctor platform", "module list from", "module mirror to", "module pull from", "module push sbom", "module push to", "serve from", "sync report max-age"}
 
 // VariableOf returns the environment variable that sets a command's flag. If no
 // variable sets the flag, VariableOf returns "".
@@ -94,8 +101,8 @@ func (c *commandLine) variables() map[string]string {
 }
 
 // isForOtherCommand reports whether a variable's value is intended for a different
-// command. This is the case if this flag rejects the value, but the flag with the same
-// name of a different command accepts it.
+// command. This is the case if this flag rejects the value, but another command's flag
+// with the same name accepts it.
 func isForOtherCommand(flag cli.Flag, value string) bool {
 	return slices.Contains(choices[flag.Names()[0]], value) && !slices.Contains(ChoicesOf(flag), value)
 }

@@ -41,14 +41,18 @@ const (
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},
 	{Flags: []string{"digest-file"}, Conflicts: []string{"check-level=tags"}, Strict: true, Hint: "use --check-level index, which reads digests"},
+	{Flags: []string{"sbom"}, Conflicts: []string{"sbom-program"}},
 	{Flags: []string{"sign-passphrase-file"}, Requires: []string{"sign-key"}},
 	{Command: "mirror", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
+	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each"},
+	{Command: "mirror", Flags: []string{"modules-to"}, Requires: []string{"root"}},
 	{Command: "pull", Flags: []string{"with-evidence"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
 	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "or set TOFU_OCI_CACHE"},
 
-	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"server", "pending"}},
+	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"server", "pending", "history"}},
 	{Command: "list", Flags: []string{"check-level"}, Requires: []string{Argument}},
-	{Command: "list", Flags: []string{"pending"}, Conflicts: []string{"server"}},
+	{Command: "list", Flags: []string{"pending"}, Conflicts: []string{"server", "history"}},
+	{Command: "list", Flags: []string{"history"}, Conflicts: []string{"server"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Requires: []string{Argument, "sources", "from"}},
 	{Command: "list", Flags: []string{"sources"}, Requires: []string{"pending"}},
 	{Command: "list", Flags: []string{"from"}, Conflicts: []string{"server"}},
@@ -71,8 +75,10 @@ var Rules = []FlagRule{
 	{Command: "lock", Flags: []string{"output=sarif", "output=github"}, Requires: []string{"check"}},
 
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
+	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"write", "validate"}, Hint: "add the printed host block to the file"},
+	{Command: "tofurc", Flags: []string{"modules-host", "git-mirror"}, Requires: []string{"modules-server"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
-	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring", "trust"}, Requires: []string{"pull-through"}},
+	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring"}, Requires: []string{"pull-through"}},
 	{Command: "serve", Flags: []string{"module-location"}, Requires: []string{"modules-from"}},
 
 	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},

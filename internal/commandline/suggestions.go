@@ -2,6 +2,7 @@ package commandline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -11,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// These maps contain names that different programs use, and the equivalent commands and
+// These maps contain names that other programs use, and the equivalent commands and
 // flags.
 var (
 	otherCommands = map[string]string{
@@ -97,6 +98,9 @@ func flagNames(commands []*cli.Command) []string {
 // expose implementation details. It returns a description of the problem, or "" if the
 // value is valid.
 func checkValue(flag cli.Flag, value string) string {
+	if words := ChoicesOf(flag); value != "" && len(words) > 0 && !slices.Contains(words, value) {
+		return "want " + text.List(words, "or")
+	}
 	switch flag.(type) {
 	case *cli.IntFlag:
 		if _, err := strconv.ParseInt(value, 0, 0); err != nil {

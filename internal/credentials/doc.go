@@ -32,7 +32,7 @@
 //
 // # Errors
 //
-// If there are no credentials, access is anonymous, because many repositories are
+// Without credentials, access is anonymous, because many repositories are
 // public. A failing helper or an invalid entry causes an error only if its credentials
 // are needed. An unreadable file is ignored if another source has credentials.
 // Otherwise, it causes an error, because anonymous access would fail for no apparent

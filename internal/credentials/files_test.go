@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-func TestFindLooksInEveryPlace(t *testing.T) {
+func TestFindSearchesAllLocations(t *testing.T) {
 	t.Parallel()
 	const authFile, dockerConfig = "$REGISTRY_AUTH_FILE", "$DOCKER_CONFIG"
 	tests := []struct {
@@ -118,9 +118,9 @@ func TestPlacesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestFirstPlaceWins stores different credentials for one repository in every location.
-// It removes the locations one by one and checks which credentials are found.
-func TestFirstPlaceWins(t *testing.T) {
+// TestLocationPrecedence stores different credentials for one repository in every
+// location. It removes the locations one by one and checks which credentials are found.
+func TestLocationPrecedence(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env = map[string]string{

@@ -99,7 +99,7 @@ func TestHelpersOfAllKinds(t *testing.T) {
 	}
 }
 
-func TestOpenTofuStaysWithAHelper(t *testing.T) {
+func TestOpenTofuStopsAtHelper(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, "home/.docker/config.json", `{"credHelpers": {"stay.example": "none"}, "credsStore": "fresh"}`)
@@ -110,7 +110,7 @@ func TestOpenTofuStaysWithAHelper(t *testing.T) {
 	checkWhy(t, origin, "OpenTofu uses the credentials in")
 }
 
-func TestHelpersAreAskedByTheirNames(t *testing.T) {
+func TestHelperServerNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, "home/.docker/config.json", stored("none"))
@@ -222,7 +222,7 @@ func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 	}
 	defer helper.Close()
 
-	// A caller that waits for a different caller's result can stop waiting.
+	// A caller that waits for another caller's result can stop waiting.
 	late, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := f.Login(late, repository); !errors.Is(err, context.Canceled) {
@@ -237,7 +237,7 @@ func endHelper(t *testing.T, f *credentials.Resolver, listener net.Listener) {
 	}
 }
 
-func TestHelpersAreAskedOnce(t *testing.T) {
+func TestHelperResponsesAreCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.write(t, "home/.docker/config.json", stored("fresh"))

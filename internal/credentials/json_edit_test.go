@@ -65,7 +65,7 @@ func TestRemoveMember(t *testing.T) {
 	}
 }
 
-func TestMemberRefused(t *testing.T) {
+func TestInvalidJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`[]`, `"text"`, `{"auths": []}`, `{"auths": 1}`} {
 		if _, err := credentials.SetMember([]byte(text), []byte("1"), "auths", "host"); !errors.Is(err, credentials.ErrNoObject) {

@@ -33,8 +33,8 @@ func (r *Resolver) stops(all []*candidate) (where, why string) {
 }
 
 // compare explains why OpenTofu doesn't find the same credentials. If it does, compare
-// returns an empty string. all is sorted by precedence, and from is nil if there are no
-// credentials.
+// returns an empty string. all is sorted by precedence. Without credentials, from is
+// nil.
 func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidate, from *candidate) string {
 	taken := openTofuCandidate(all)
 	switch {

@@ -38,9 +38,9 @@ func TestOpenTofuRefusesFiles(t *testing.T) {
 	}
 }
 
-// TestOpenTofuHasItsOwnOrder checks that a variable moves a file to the front of this
-// package's order, but not of OpenTofu's order.
-func TestOpenTofuHasItsOwnOrder(t *testing.T) {
+// TestOpenTofuOrder checks that a variable moves a file to the front of this package's
+// order, but not of OpenTofu's order.
+func TestOpenTofuOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["DOCKER_CONFIG"] = "DIR/home/.docker"

@@ -82,10 +82,10 @@ func keep(verb string, stdin []byte) int {
 	return 0
 }
 
-// TestKeepWithHelper checks that docker's helper for the registry stores the
+// TestSaveWithHelper checks that docker's helper for the registry stores the
 // credentials under both names. An existing entry in the file must be removed, because
 // it would take precedence.
-func TestKeepWithHelper(t *testing.T) {
+func TestSaveWithHelper(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"for all":           `{"credsStore": "keeping", "auths": {"HOST": {"auth": "b2xkOm9sZA=="}, "other.example": {"auth": "b2xkOm9sZA=="}}}`,
@@ -125,9 +125,9 @@ func TestKeepWithHelper(t *testing.T) {
 	}
 }
 
-// TestKeepBesideHelper checks that credentials are stored in the file if credHelpers
+// TestSaveWithEmptyHelper checks that credentials are stored in the file if credHelpers
 // has an empty name for the registry. In this case, only oras does not find them.
-func TestKeepBesideHelper(t *testing.T) {
+func TestSaveWithEmptyHelper(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		registry, file, helper string
@@ -166,7 +166,7 @@ func TestKeepBesideHelper(t *testing.T) {
 	}
 }
 
-func TestKeepWithHelperFails(t *testing.T) {
+func TestSaveWithFailingHelper(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		path, want string
@@ -197,8 +197,8 @@ func TestKeepWithHelperFails(t *testing.T) {
 	}
 }
 
-// TestHelperTellsNoSecret covers helpers that print their input as JSON.
-func TestHelperTellsNoSecret(t *testing.T) {
+// TestHelperErrorsContainNoSecret covers helpers that print their input as JSON.
+func TestHelperErrorsContainNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, helper := range []string{"leaking", "complaining", "escaping"} {
 		for _, password := range []string{canary, `canary-pa"ss\word`, "canary-é<&>", "canary-\tb", `canary-\u0041`} {
@@ -215,8 +215,9 @@ func TestHelperTellsNoSecret(t *testing.T) {
 	}
 }
 
-// TestForgetFails checks that all other credentials are removed even if a helper fails.
-func TestForgetFails(t *testing.T) {
+// TestDeleteWithFailingHelper checks that all other credentials are removed even if a
+// helper fails.
+func TestDeleteWithFailingHelper(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	path := w.write(t, "home/.docker/config.json", `{"credsStore": "nowhere", "auths": {"host.example": {"auth": "b2xkOm9sZA=="}}}`)

@@ -64,9 +64,9 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestKeep stores credentials in files in various states and finds the credentials
+// TestSave stores credentials in files in various states and finds the credentials
 // again.
-func TestKeep(t *testing.T) {
+func TestSave(t *testing.T) {
 	t.Parallel()
 	all := []string{"tofu-oci", "tofu", "docker", "oras"}
 	for name, test := range map[string]struct {
@@ -122,9 +122,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// TestKeepAtOnce checks that no credentials are lost if many credentials are stored
-// concurrently.
-func TestKeepAtOnce(t *testing.T) {
+// TestSaveConcurrently checks that no credentials are lost if many credentials are
+// stored concurrently.
+func TestSaveConcurrently(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const many = 16
@@ -143,9 +143,9 @@ func TestKeepAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeepElsewhere checks the locations that the environment and the configuration
+// TestSaveLocations checks the locations that the environment and the configuration
 // select. It also checks which programs find the credentials.
-func TestKeepElsewhere(t *testing.T) {
+func TestSaveLocations(t *testing.T) {
 	t.Parallel()
 	podman := auths("host.example", auth("joe", "other"))
 	for name, test := range map[string]struct {
@@ -205,9 +205,9 @@ func TestKeepElsewhere(t *testing.T) {
 	}
 }
 
-// TestForget removes credentials in all spellings from all files. It checks that
+// TestDelete removes credentials in all spellings from all files. It checks that
 // credentials for parts of the registry remain.
-func TestForget(t *testing.T) {
+func TestDelete(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.env["DOCKER_CONFIG"] = "DIR/ci"
@@ -234,9 +234,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestKeepRefused checks that an invalid file remains unchanged, and that no message
-// contains the file's content.
-func TestKeepRefused(t *testing.T) {
+// TestSaveToInvalidFile checks that an invalid file remains unchanged, and that no
+// message contains the file's content.
+func TestSaveToInvalidFile(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"cut": `{"auths": {"host.example": {"auth": "` + canary, "a list": `["` + canary + `"]`, "auths of another kind": `{"auths": ["` + canary + `"]}`,
@@ -267,6 +267,6 @@ func TestKeepRefused(t *testing.T) {
 		}
 	}
 	if _, err := credentials.NewStore(cliconfig.Config{}, credentials.Environment{OS: "linux", Getenv: func(string) string { return "" }}); err == nil {
-		t.Error("there is a place without a home")
+		t.Error("a location was found without a home directory")
 	}
 }

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestKeepMode checks that only the owner can read the file, and that a symbolic link
+// TestSaveMode checks that only the owner can read the file, and that a symbolic link
 // to it is preserved.
-func TestKeepMode(t *testing.T) {
+func TestSaveMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	behind := w.write(t, "dotfiles/docker.json", `{}`)

@@ -35,7 +35,7 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 	}
 	return PendingInfo{
 		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
-		finding.Remedy{Hint: fmt.Sprintf("choose another version; if the reason no longer applies, run %s --stage --force, then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
+		finding.Remedy{Hint: fmt.Sprintf("choose another version; to accept this version anyway, run %s --stage --force, then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
 	}
 }
 
@@ -61,6 +61,6 @@ func (s PendingInfo) Hint() string {
 
 // DenialReason returns, on one line, the reason for a denial and who denied the
 // version.
-func DenialReason(r repository.DenialRecord) string {
+func DenialReason(r repository.DecisionRecord) string {
 	return strings.Join(strings.Fields(r.String()), " ")
 }

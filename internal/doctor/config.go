@@ -22,7 +22,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"There is no provider_installation block, so OpenTofu installs providers from its plugin directories if they contain them, and otherwise from the origin registries"+filesRead(files)+".",
+			"The CLI configuration has no provider_installation block, so OpenTofu installs providers from its plugin directories if they contain them, and otherwise from the origin registries"+filesRead(files)+".",
 			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
 	} else {
 		findings = append(findings, checkDirect(c.Installation)...)
@@ -159,7 +159,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	}
 	var open []provider.Pattern
 	for _, p := range included {
-		covered := func(q provider.Pattern) bool { return Covers(q, p) }
+		covered := func(q provider.Pattern) bool { return covers(q, p) }
 		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
 			continue
 		}
@@ -170,7 +170,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 		}
 		for _, d := range direct.Include {
 			meet, ok := intersection(p, d)
-			inMeet := func(q provider.Pattern) bool { return Covers(q, meet) }
+			inMeet := func(q provider.Pattern) bool { return covers(q, meet) }
 			if ok && !slices.ContainsFunc(mirror.Exclude, inMeet) && !slices.ContainsFunc(direct.Exclude, inMeet) {
 				open = append(open, meet)
 			}
@@ -179,8 +179,20 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	return open
 }
 
-// Covers reports whether p matches every address that q matches.
-func Covers(p, q provider.Pattern) bool {
+// RemovedPatterns returns the patterns of the mirrors in a configuration that no mirror
+// covers after a change. name is the name of the file.
+func RemovedPatterns(name string, before, after []byte) (removed []string) {
+	now := cliconfig.MirrorPatterns(name, after)
+	for _, p := range cliconfig.MirrorPatterns(name, before) {
+		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return covers(n, p) }) {
+			removed = append(removed, p.String())
+		}
+	}
+	return removed
+}
+
+// covers reports whether p matches every address that q matches.
+func covers(p, q provider.Pattern) bool {
 	meet, ok := intersection(p, q)
 	return ok && meet == q
 }

@@ -68,8 +68,8 @@ func MirrorCommand(a provider.Address, to template.Template, constraints ...stri
 
 // Restore returns the command that restores a release's missing content. The hint also
 // covers releases that were not mirrored, because the repository doesn't record how a
-// release was created. flags is empty or starts with a space. For a module, there is
-// only a hint.
+// release was created. flags is empty or starts with a space. For a module,
+// Restore returns only a hint.
 func Restore(a provider.Address, to template.Template, v provider.Version, flags string) finding.Remedy {
 	if a.IsModule() {
 		return finding.Remedy{Hint: "push, mirror, or copy the module again" + strings.Replace(flags, " ", " with ", 1)}

@@ -115,7 +115,7 @@ func (e *examination) registry(ctx context.Context) {
 	e.connection()
 	e.login(ctx)
 	if e.report.Login.Err != nil {
-		return // the error is a finding, and there are no credentials to check
+		return // the error is a finding, and no credentials need to be checked
 	}
 	challenged, err := e.Registry(ctx, e.ref)
 	if ctx.Err() == nil {

@@ -37,6 +37,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // Text formats an error for printing. The text consists of the message, a pointer to a
@@ -108,7 +109,7 @@ var hints = []struct {
 	{at(anywhere, isA[*repository.RealmError]), "set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM"},
 	{at(anywhere, says("immutable", "tagalreadyexists", "tag already exists")), "publish all platforms of a version in one run, or allow mutable tags for this repository"},
 	{at(ecr, isWriting, anyOf(isCutOff, isMissing)), "create the repository with aws ecr create-repository --repository-name REPOSITORY or with --on-missing-repository; if it exists, check the account and region in the host name, and the permission ecr:InitiateLayerUpload"},
-	{at(ecr, says("not authorized to perform")), "grant the missing permission to the IAM role or user; docs/credentials.md lists the required permissions"},
+	{at(ecr, says("not authorized to perform")), "grant the missing permission to the IAM role or user; docs/ecr.md lists the required permissions"},
 	{at(ecr, isDenied), "log in again, because ECR tokens expire after 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY"},
 	{at(gitlab, isUnsupported), "update your self-managed GitLab, because older versions reject OpenTofu's media types; if the media type belongs to a document, publish without the document"},
 	{at(quay, isUnsupported), "set IGNORE_UNKNOWN_MEDIATYPES: true in a self-hosted Quay, or use a different registry"},
@@ -133,12 +134,13 @@ var hints = []struct {
 	{has(func(e *provider.ProxyError) bool { return e.Status >= http.StatusInternalServerError }), "check the host name, or add it to NO_PROXY to bypass the proxy"},
 	{isA[*provider.ProxyError], "allow the host in the proxy configuration, or add it to NO_PROXY to bypass the proxy"},
 	{isAlias, "use a separate repository for each provider; to accept one provider as the other, add --alias ALIAS"},
-	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror --stage --force, then tofu-oci promote --force"},
-	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage"},
-	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force"},
-	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror again, with --stage for a pending release, to send the missing content"},
+	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror (or module push or module mirror) --stage --force, then tofu-oci promote --force"},
+	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage; for modules, use tofu-oci module list and module mirror"},
+	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force; for modules, use tofu-oci module mirror or module push"},
+	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror (or module push or module mirror) again, with --stage for a pending release, to send the missing content"},
 	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},
+	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote --sign-key FILE"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's publisher"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
 	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if the release is your own, publish it again with --keyring FILE to add the key to it"},
@@ -167,7 +169,7 @@ var hints = []struct {
 	{has(func(e *sums.FileError) bool { return e.Listed != "" }), "create SHA256SUMS again with sha256sum --text in the directory of the zips, without ./ in file names, and sign it again"},
 	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to its publisher"},
 	{noHelper, "install the credential helper; or remove it from the file that specifies it, and run tofu-oci login REGISTRY"},
-	{isA[*credentials.HelperError], "unlock the keychain, or do what the helper requests; cloud providers' helpers generate credentials, and can't store or delete them"},
+	{isA[*credentials.HelperError], "unlock the keychain, or follow the helper's instructions; helpers of cloud providers generate credentials, so they can't store or delete any"},
 	{errorIs(credentials.ErrPath), "log in to the whole registry, or add an oci_credentials block for the path to the CLI configuration"},
 	{at(anywhere, hasCredentials, hasStatus(http.StatusUnauthorized)), "log in again, or correct the stored credentials, because the registry rejects them; some registries return the same error if the repository doesn't exist"},
 	{at(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
@@ -185,7 +187,7 @@ var hints = []struct {
 	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
 	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created this layout, such as crane pull --format=oci, wrote no tags"},
 	{moreVersions, "list all versions with tofu-oci list"},
-	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create a layout if there is none"},
+	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create missing layouts"},
 	{at(anywhere, isWriting, isMissing), "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
 	{isMissing, "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; the default host is " + string(provider.DefaultHost)},

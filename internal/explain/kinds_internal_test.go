@@ -28,6 +28,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
@@ -66,6 +67,8 @@ var exported = map[string]struct {
 	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, provider.Conflict},
 	"api.ErrNoSBOM":                    {api.ErrNoSBOM, provider.Refused},
+	"bundle.MissingPartError":          {&bundle.MissingPartError{}, provider.NotFound},
+	"bundle.ErrIncomplete":             {bundle.ErrIncomplete, provider.Unknown},
 	"catalog.ErrTemplate":              {catalog.ErrTemplate, provider.Misuse},
 	"api.ErrNoAPI":                     {api.ErrNoAPI, provider.NotFound},
 	"repository.ErrNoCatalog":          {repository.ErrNoCatalog, provider.Refused},
@@ -138,9 +141,9 @@ var exported = map[string]struct {
 	"trust.RefusedError":               {&trust.RefusedError{}, provider.Unverified},
 }
 
-// TestEveryExportedErrorHasItsKind finds exported errors in the source code. Each new
-// error must therefore be added to the table.
-func TestEveryExportedErrorHasItsKind(t *testing.T) {
+// TestExportedErrorsHaveKinds finds exported errors in the source code. Each new error
+// must therefore be added to the table.
+func TestExportedErrorsHaveKinds(t *testing.T) {
 	t.Parallel()
 	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
 	for _, dir := range []string{"catalog", "credentials", "launch", "opentofu", "serve", "stricthcl"} {
@@ -153,7 +156,7 @@ func TestEveryExportedErrorHasItsKind(t *testing.T) {
 	}
 	for name, test := range exported {
 		if !found[name] {
-			t.Errorf("%s no longer exists", name)
+			t.Errorf("%s does not exist", name)
 		}
 		if got := provider.KindOf(test.err); got != test.want {
 			t.Errorf("%s is %s, want %s", name, got, test.want)

@@ -114,7 +114,7 @@ var deleteHints = map[product]string{
 	ecr: "delete the image with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageDigest=DIGEST, which requires the permission ecr:BatchDeleteImage; " +
 		"or add a lifecycle policy for tags with the prefix pruned-",
 	gitlab: "delete the tag with the prefix pruned- on the project's page Deploy > Container registry, or add a cleanup policy that removes tags matching pruned-.*; " +
-		"a run of this command requires a token that can delete images, and no protection rule that matches the tag",
+		"or run this command again with a token that can delete images; make sure that no protection rule matches the tag",
 	dockerHub: "delete the image DIGEST on the page of REPOSITORY at hub.docker.com, under Image Management",
 	quay:      "delete the tag with the prefix pruned- on the page of REPOSITORY at REGISTRY, under Tags",
 	harbor: "delete the artifact on the project's page, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/DIGEST, " +

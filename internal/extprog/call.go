@@ -27,6 +27,9 @@ type Call struct {
 	Dir string
 	// Env contains additional environment variables in the form "name=value".
 	Env []string
+	// Inherit lists the variables of this process that the program receives. If nil, it
+	// receives all variables.
+	Inherit []string
 	// MayBeSilent allows empty output.
 	MayBeSilent bool
 	// Raw allows any output. Otherwise, the output must be a JSON object.

@@ -15,10 +15,10 @@ func childAttributes(args []string) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: slices.Contains(args, "leave")}
 }
 
-// TestRunIgnoresWhoLeft covers a child process outside the process group. Signals to
-// the group do not reach this child, which keeps stdout open until the test closes the
-// connection.
-func TestRunIgnoresWhoLeft(t *testing.T) {
+// TestRunIgnoresDetachedProcess covers a child process outside the process group.
+// Signals to the group do not reach this child, which keeps stdout open until the test
+// closes the connection.
+func TestRunIgnoresDetachedProcess(t *testing.T) {
 	t.Parallel()
 	children := listen(t)
 	out, err := parse(t, self(t)+" leave").Run(t.Context(), extprog.Call{Env: children.env("parent")})

@@ -26,7 +26,7 @@ func TestRunKeepsPrivateOutput(t *testing.T) {
 	}
 }
 
-func TestRunLetsRefusalsBeRead(t *testing.T) {
+func TestRunParsesRefusals(t *testing.T) {
 	t.Parallel()
 	notThere := errors.New("not there")
 	var read []string

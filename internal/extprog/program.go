@@ -22,6 +22,10 @@ type Program struct{ words []string }
 // New returns a program. The first word is the program's name or path.
 func New(words ...string) Program { return Program{words} }
 
+// Words returns the program and its arguments, with their placeholders. The caller must
+// not modify the result.
+func (p Program) Words() []string { return p.words }
+
 // placeholder matches a word in braces.
 var placeholder = regexp.MustCompile(`\{([a-zA-Z_-]+)\}`)
 

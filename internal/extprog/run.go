@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 )
@@ -97,8 +98,23 @@ func (p Program) command(ctx context.Context, call Call) (*exec.Cmd, error) {
 	cmd := exec.CommandContext(ctx, path, words[1:]...)
 	cmd.Args[0] = words[0]
 	cmd.Dir = call.Dir
+	if call.Inherit != nil {
+		cmd.Env = inherited(call.Inherit)
+	}
 	if len(call.Env) > 0 {
 		cmd.Env = append(cmd.Environ(), call.Env...)
 	}
 	return cmd, nil
+}
+
+// inherited returns the named variables of this process. The result is never nil,
+// because os/exec would otherwise pass all variables.
+func inherited(names []string) []string {
+	env := []string{}
+	for _, name := range names {
+		if value, isSet := os.LookupEnv(name); isSet {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }

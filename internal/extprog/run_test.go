@@ -61,7 +61,7 @@ func TestRunSendsStdin(t *testing.T) {
 	}
 }
 
-func TestRunMayIgnoreStdin(t *testing.T) {
+func TestRunWithUnreadStdin(t *testing.T) {
 	t.Parallel()
 	got, err := run(t, "deaf", extprog.Call{Stdin: []byte(strings.Repeat("huge ", 1<<20))})
 	if err != nil || got != "{}" {
@@ -122,7 +122,7 @@ func TestParsePlaceholders(t *testing.T) {
 	}
 }
 
-func TestRunChecksTheAnswer(t *testing.T) {
+func TestRunChecksOutput(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		output    string

@@ -169,11 +169,11 @@ func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref strin
 	if c.blobs, err = r.readBlobs(ctx, t); err != nil {
 		return err
 	}
-	c.Files, err = t.files(c.blobs, o)
+	c.Files, err = t.packed(c.blobs, o)
 	return err
 }
 
-// fetch fetches a commit, and stops git if the repository exceeds limit bytes.
+// fetch downloads a commit, and stops git if the repository exceeds limit bytes.
 func (r repository) fetch(ctx context.Context, at *url.URL, ref string, limit int64) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/git"
 	"github.com/tofu-oci/tofu-oci/internal/testing/gittest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -53,9 +54,7 @@ type world struct {
 // newWorld serves an empty repository. wrap, if not nil, decorates the server.
 func newWorld(t *testing.T, wrap func(http.Handler) http.Handler) world {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts git")
-	}
+	patience.SkipIfShort(t)
 	dir := t.TempDir()
 	repo, err := gittest.New(t.Context(), filepath.Join(dir, "vpc.git"))
 	if err != nil {
@@ -92,7 +91,7 @@ func (w world) commit(t *testing.T, entries ...gittest.Entry) (id string) {
 	return id
 }
 
-// fetch fetches a commit and returns the contents of its files. It marks executables
+// fetch downloads a commit and returns the contents of its files. It marks executables
 // with a star.
 func (w world) fetch(t *testing.T, ref string, o git.Options) (id string, contents map[string]string, err error) {
 	t.Helper()
@@ -139,10 +138,11 @@ func TestFetch(t *testing.T) {
 		gittest.Entry{Path: "a/b/ü.tf", Content: strings.Repeat("x", 1<<20)},
 		gittest.Entry{Path: "a/link.tf", Mode: gittest.Link, Content: "../main.tf"},
 		gittest.Entry{Path: "a/twice.tf", Mode: gittest.Link, Content: "./link.tf"},
+		gittest.Entry{Path: "c", Mode: gittest.Link, Content: "a/b"},
 	)
 	want := map[string]string{
 		"main.tf": "new\r\n", "a/run.sh*": "#!/bin/sh\n", "a.tf": "", "a/b/ü.tf": strings.Repeat("x", 1<<20),
-		"a/link.tf": "new\r\n", "a/twice.tf": "new\r\n",
+		"a/link.tf": "new\r\n", "a/twice.tf": "new\r\n", "c/ü.tf": strings.Repeat("x", 1<<20),
 	}
 	if _, err := w.repo.Git(t.Context(), "", "tag", "-a", "-m", "annotated", "v2", id); err != nil {
 		t.Fatal(err)
@@ -235,10 +235,10 @@ func TestFetchLimits(t *testing.T) {
 		}, git.Options{MaxPack: 1 << 20}, "the fetched commit exceeds 1048576 bytes"},
 		"file that compresses well": {func(t *testing.T, w world) {
 			w.commit(t, gittest.Entry{Path: "zeros", Content: strings.Repeat("0", 64<<20)})
-		}, git.Options{MaxPack: 1 << 20, MaxContents: 1 << 20}, "the files of the commit exceed 1048576 bytes"},
+		}, git.Options{MaxPack: 1 << 20, MaxContents: 1 << 20}, "the files of the package exceed 1048576 bytes"},
 		"many links to one file": {func(t *testing.T, w world) {
 			w.commit(t, gittest.Entry{Path: "big", Content: strings.Repeat("0", 600<<10)}, gittest.Entry{Path: "link", Mode: gittest.Link, Content: "big"})
-		}, git.Options{MaxContents: 1 << 20}, "the files of the commit exceed 1048576 bytes"},
+		}, git.Options{MaxContents: 1 << 20}, "the files of the package exceed 1048576 bytes"},
 		"nested trees": {bomb, git.Options{}, "more than 100000 files and directories"},
 		"slow server":  {nil, git.Options{Timeout: 300 * time.Millisecond}, "git took longer than 300ms"},
 	} {

@@ -84,6 +84,7 @@ func TestFetchRefusesCommits(t *testing.T) {
 		"absolute link":       {[]gittest.Entry{{Path: "link", Mode: gittest.Link, Content: "/etc/passwd"}}, `"link" doesn't refer to a file`, git.Options{}},
 		"link to nothing":     {[]gittest.Entry{{Path: "link", Mode: gittest.Link, Content: "missing"}}, `"link" doesn't refer to a file`, git.Options{}},
 		"link to itself":      {[]gittest.Entry{{Path: "link", Mode: gittest.Link, Content: "link"}}, `"link" doesn't refer to a file`, git.Options{}},
+		"link to its parent":  {[]gittest.Entry{{Path: "a/b", Content: "x"}, {Path: "a/link", Mode: gittest.Link, Content: "../a"}}, `"a/link" doesn't refer to a file`, git.Options{}},
 		"link to a submodule": {[]gittest.Entry{{Path: "sub", Mode: gittest.Submodule, Content: target}, {Path: "link", Mode: gittest.Link, Content: "sub"}}, "", git.Options{}},
 		"huge link":           {[]gittest.Entry{{Path: "link", Mode: gittest.Link, Content: strings.Repeat("a", 5000)}}, "exceeds 4096 bytes", git.Options{}},
 		"long path":           {[]gittest.Entry{{Path: strings.Repeat("a", 9000)}}, "a path exceeds 8192 bytes", git.Options{}},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,8 +14,6 @@ const (
 	// maxLine limits the length of a line in a listing. A line contains a path and
 	// about 60 other bytes.
 	maxLine = 8 << 10
-	// maxLinks is the maximum number of symbolic links to follow until a file is found.
-	maxLinks = 8
 	// maxTarget limits the size of a symbolic link's target.
 	maxTarget = 4 << 10
 )
@@ -64,7 +61,7 @@ func (r repository) list(ctx context.Context, commit string, o Options) (tree, e
 			case err != nil:
 				cancel(err)
 			case len(t) > o.MaxEntries:
-				cancel(fmt.Errorf("%w: the commit has more than %d files and directories", ErrLimit, o.MaxEntries))
+				cancel(o.tooMany())
 			case size > o.MaxContents || total > o.MaxContents:
 				cancel(o.tooMuch())
 			}
@@ -78,7 +75,11 @@ func (r repository) list(ctx context.Context, commit string, o Options) (tree, e
 }
 
 func (o Options) tooMuch() error {
-	return fmt.Errorf("%w: the files of the commit exceed %d bytes", ErrLimit, o.MaxContents)
+	return fmt.Errorf("%w: the files of the package exceed %d bytes", ErrLimit, o.MaxContents)
+}
+
+func (o Options) tooMany() error {
+	return fmt.Errorf("%w: the package has more than %d files and directories", ErrLimit, o.MaxEntries)
 }
 
 // add adds a line of git ls-tree: the mode, the type, the ID, the size, a tab, and the
@@ -124,71 +125,42 @@ type File struct {
 	Open       func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// files returns the files in the tree. For a symbolic link to a file in the tree, it
-// returns a copy of the file.
-func (t tree) files(b blobs, o Options) ([]File, error) {
+// packed returns the files in the tree. Symbolic links are replaced with copies of the
+// files to which they refer.
+func (t tree) packed(b blobs, o Options) ([]File, error) {
 	var files []File
-	var total int64
-	add := func(name string, e entry) {
-		total += e.size
-		files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: func(context.Context) (io.ReadCloser, error) {
-			return io.NopCloser(b.open(e)), nil
-		}})
-	}
+	links := map[string]string{}
 	for name, e := range t {
 		switch e.mode {
 		case modeTree:
 		case modeFile, modeGroupFile, modeExecutable:
 			if path.Base(name) == ".gitmodules" && !o.AllowSubmodules {
-				return nil, fmt.Errorf("%w: the commit contains %s, and submodules are not fetched", ErrIncomplete, name)
+				return nil, fmt.Errorf("%w: the commit contains %s, but submodules are not fetched", ErrIncomplete, name)
 			}
 			if !o.AllowLFS && b.startsWith(e, lfsPrefix) {
-				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, and LFS content is not fetched", ErrIncomplete, name)
+				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, but LFS content is not fetched", ErrIncomplete, name)
 			}
-			add(name, e)
+			files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: func(context.Context) (io.ReadCloser, error) {
+				return io.NopCloser(b.open(e)), nil
+			}})
 		case modeLink:
-			target, err := t.resolve(name, b)
+			if e.size > maxTarget {
+				return nil, fmt.Errorf("%w: the target of the symbolic link %q exceeds %d bytes", ErrUnsafe, name, maxTarget)
+			}
+			target, err := io.ReadAll(b.open(e))
 			if err != nil {
 				return nil, err
 			}
-			add(name, target)
+			if links[name] = path.Join(path.Dir(name), string(target)); path.IsAbs(string(target)) {
+				links[name] = string(target)
+			}
 		case modeSubmodule:
 			if !o.AllowSubmodules {
-				return nil, fmt.Errorf("%w: %q is a submodule, and submodules are not fetched", ErrIncomplete, name)
+				return nil, fmt.Errorf("%w: %q is a submodule, but submodules are not fetched", ErrIncomplete, name)
 			}
 		default:
 			return nil, fmt.Errorf("%w: %q has the mode %s", ErrUnsafe, name, e.mode)
 		}
 	}
-	if total > o.MaxContents { // links can refer to the same file
-		return nil, o.tooMuch()
-	}
-	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return files, nil
-}
-
-// resolve returns the file to which a symbolic link refers.
-func (t tree) resolve(link string, b blobs) (entry, error) {
-	name, e := link, t[link]
-	for range maxLinks {
-		if e.mode != modeLink {
-			break
-		}
-		if e.size > maxTarget {
-			return entry{}, fmt.Errorf("%w: the target of the symbolic link %q exceeds %d bytes", ErrUnsafe, link, maxTarget)
-		}
-		target, err := io.ReadAll(b.open(e))
-		if err != nil {
-			return entry{}, err
-		}
-		if name = path.Join(path.Dir(name), string(target)); path.IsAbs(string(target)) {
-			name = string(target)
-		}
-		e = t[name] // an unknown path has no mode
-	}
-	switch e.mode {
-	case modeFile, modeGroupFile, modeExecutable:
-		return e, nil
-	}
-	return entry{}, fmt.Errorf("%w: the symbolic link %q doesn't refer to a file of the commit", ErrUnsafe, link)
+	return ExpandLinks(files, links, o)
 }

@@ -67,9 +67,9 @@ type Retry struct {
 }
 
 // New creates a client. The client uses the environment's proxies, follows redirects
-// without forwarding credentials to different hosts, and makes up to [MaxTries]
-// attempts for each request. All requests of a client share one pool, so a run should
-// use only one client. If the CA file is unusable, New returns an error.
+// without forwarding credentials to other hosts, and makes up to [MaxTries] attempts
+// for each request. All requests of a client share one pool, so a run should use only
+// one client. If the CA file is unusable, New returns an error.
 func New(o Options) (*http.Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout

@@ -52,7 +52,7 @@ func caFile(t *testing.T, s *httptest.Server) string {
 	return file
 }
 
-func TestACAFileIsTrustedAndHTTP2Spoken(t *testing.T) {
+func TestCAFileWithHTTP2(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s for %s", r.Proto, r.UserAgent())
@@ -66,7 +66,7 @@ func TestACAFileIsTrustedAndHTTP2Spoken(t *testing.T) {
 	}
 }
 
-func TestSilenceEndsInATimeout(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	half := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "10")
@@ -106,7 +106,7 @@ func (d *dripping) Read(b []byte) (int, error) {
 	return 1, nil
 }
 
-func TestAnUploadIsNotSilence(t *testing.T) {
+func TestUploadExtendsIdleDeadline(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +130,7 @@ func TestAnUploadIsNotSilence(t *testing.T) {
 	}
 }
 
-func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
+func TestIdlePooledConnectionIsClosed(t *testing.T) {
 	t.Parallel()
 	closed := make(chan struct{}, 9)
 	s := httptest.NewUnstartedServer(respond("fine"))
@@ -154,7 +154,7 @@ func TestAPooledConnectionIsGivenUpInTime(t *testing.T) {
 	}
 }
 
-func TestTheContextEndsARequestAtOnce(t *testing.T) {
+func TestContextCancelsRequest(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) { close(arrived); hang(w, r) })
@@ -166,9 +166,9 @@ func TestTheContextEndsARequestAtOnce(t *testing.T) {
 	}
 }
 
-// TestApartIsAConnectionOfItsOwn checks that concurrent HTTP/2 requests share a
-// connection unless they require dedicated connections.
-func TestApartIsAConnectionOfItsOwn(t *testing.T) {
+// TestDedicatedConnection checks that concurrent HTTP/2 requests share a connection
+// unless they require dedicated connections.
+func TestDedicatedConnection(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		of    func(context.Context) context.Context

@@ -40,7 +40,7 @@ func TestGetIsBounded(t *testing.T) {
 	}
 }
 
-func TestGetSendsHeadersAndTellsWhereItEnded(t *testing.T) {
+func TestGetReturnsFinalURL(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/end", http.StatusFound)

@@ -212,9 +212,9 @@ func (s *stuck) Read([]byte) (int, error) {
 	return 0, s.ctx.Err()
 }
 
-// TestShortAnswerThatBreaksOff checks that a response that was read ahead returns the
+// TestTruncatedShortResponse checks that a response that was read ahead returns the
 // same error as the connection.
-func TestShortAnswerThatBreaksOff(t *testing.T) {
+func TestTruncatedShortResponse(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")

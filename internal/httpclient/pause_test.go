@@ -42,10 +42,10 @@ func newThrottled(t *testing.T, enough func(before, concurrent int) bool) *scrip
 	})
 }
 
-// TestHostThatHasEnough checks that the client sends fewer concurrent requests to a
-// host that limits them. The client must also wait for a host that is unavailable. All
+// TestThrottlingHost checks that the client sends fewer concurrent requests to a host
+// that limits them. The client must also wait for a host that is unavailable. All
 // requests succeed eventually, and each pause is reported once.
-func TestHostThatHasEnough(t *testing.T) {
+func TestThrottlingHost(t *testing.T) {
 	t.Parallel()
 	const atOnce = schedule.MaxRequestsToHost
 	for name, test := range map[string]struct {
@@ -105,15 +105,15 @@ func TestPauseIsForAll(t *testing.T) {
 		}()
 		return cancel
 	}
-	cancelled := []func(){ask()}
+	canceled := []func(){ask()}
 	if pause := <-paused; pause.Host != s.url(t).Host || pause.Wait.Seconds() != 60 {
 		t.Errorf("got retries %+v", pause)
 	}
-	cancelled = append(cancelled, ask(), ask("Range", "bytes=0-1"))
+	canceled = append(canceled, ask(), ask("Range", "bytes=0-1"))
 	if got, err := get(t, client, other.url(t)); got != "fine" || err != nil {
 		t.Errorf("another host: %q, %v", got, err)
 	}
-	for _, cancel := range cancelled {
+	for _, cancel := range canceled {
 		cancel()
 		if err := <-ends; err == nil {
 			t.Error("answered in a pause")
@@ -124,9 +124,9 @@ func TestPauseIsForAll(t *testing.T) {
 	}
 }
 
-// TestTheLastTryIsAlone lets many requests fail twice. It checks that no other request
+// TestLastTryIsExclusive lets many requests fail twice. It checks that no other request
 // is in progress during a third attempt.
-func TestTheLastTryIsAlone(t *testing.T) {
+func TestLastTryIsExclusive(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	tries := map[string]int{}
@@ -186,9 +186,9 @@ func (c *closed) RoundTrip(req *http.Request) (*http.Response, error) {
 
 func (c *closed) CloseIdleConnections() {}
 
-// TestHostThatHasEnoughForEver checks that a run ends regardless of the number of
-// requests, and that callers do not retry.
-func TestHostThatHasEnoughForEver(t *testing.T) {
+// TestHostThrottlesForever checks that a run ends regardless of the number of requests,
+// and that callers do not retry.
+func TestHostThrottlesForever(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 1000

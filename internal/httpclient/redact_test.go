@@ -115,9 +115,9 @@ func TestRedactText(t *testing.T) {
 	}
 }
 
-// TestNoTokenOfAPathIsTold checks that tokens are hidden in retries, in the final
+// TestTokensInPathsAreHidden checks that tokens are hidden in retries, in the final
 // error, and in errors about invalid redirects.
-func TestNoTokenOfAPathIsTold(t *testing.T) {
+func TestTokensInPathsAreHidden(t *testing.T) {
 	t.Parallel()
 	const token = "canary-AbCdEf0123456789Token"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -94,7 +94,7 @@ func TestRedirectsAreBounded(t *testing.T) {
 	}
 }
 
-func TestARedirectNeverLeavesHTTPS(t *testing.T) {
+func TestRedirectNeverLeavesHTTPS(t *testing.T) {
 	t.Parallel()
 	plain := newScript(t, respond("in the clear"))
 	s := httptest.NewTLSServer(http.RedirectHandler(plain.URL, http.StatusFound))

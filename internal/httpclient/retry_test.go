@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-func TestPassingTroubleIsRepeated(t *testing.T) {
+func TestTransientErrorsAreRetried(t *testing.T) {
 	t.Parallel()
 	troubles := map[string]http.HandlerFunc{"reset": reset, "body breaks off": breakOff}
 	for _, code := range []int{408, 429, 500, 502, 503, 504} {
@@ -41,7 +41,7 @@ func TestPassingTroubleIsRepeated(t *testing.T) {
 	}
 }
 
-func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
+func TestPersistentErrorsEndAfterThreeTries(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		steps []http.HandlerFunc
@@ -70,7 +70,7 @@ func TestLastingTroubleEndsAfterThreeTries(t *testing.T) {
 	}
 }
 
-func TestConnectionsThatAreRefused(t *testing.T) {
+func TestRefusedConnections(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, respond("gone"))
 	s.Close()
@@ -84,7 +84,7 @@ func TestConnectionsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotPassIsNotRepeated(t *testing.T) {
+func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	t.Parallel()
 	tests := map[string]http.HandlerFunc{
 		"400": status(400), "401": status(401), "403": status(403), "404": status(404),
@@ -112,9 +112,9 @@ type network func(*http.Request) (*http.Response, error)
 func (n network) RoundTrip(req *http.Request) (*http.Response, error) { return n(req) }
 func (n network) CloseIdleConnections()                               {}
 
-// TestAnAnswerAfterTheCallerLeftIsNone checks that a response is not used if the server
-// ends it normally after the client has disconnected.
-func TestAnAnswerAfterTheCallerLeftIsNone(t *testing.T) {
+// TestResponseAfterCancellation checks that a response is not used if the server ends
+// it normally after the client has disconnected.
+func TestResponseAfterCancellation(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	leave := network(func(*http.Request) (*http.Response, error) {
@@ -134,7 +134,7 @@ func TestAnAnswerAfterTheCallerLeftIsNone(t *testing.T) {
 	}
 }
 
-func TestALongRetryAfterIsTold(t *testing.T) {
+func TestLongRetryAfterIsReported(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(429, "Retry-After", "120"))
 	_, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
@@ -182,7 +182,7 @@ func (r *retried) note(x httpclient.Retry) {
 	}
 }
 
-func TestRetryAfterIsHonouredInFull(t *testing.T) {
+func TestRetryAfterIsHonoredInFull(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		header   string
@@ -213,7 +213,7 @@ func TestRetryAfterIsHonouredInFull(t *testing.T) {
 	}
 }
 
-func TestRetriesAreTold(t *testing.T) {
+func TestRetriesAreReported(t *testing.T) {
 	t.Parallel()
 	s := newScript(t, status(503), breakOff, respond("fine"))
 	notes := &retried{}
@@ -242,7 +242,7 @@ func TestRetriesAreTold(t *testing.T) {
 	}
 }
 
-func TestBodiesAreSentAgainOnlyWhenTheyCanBe(t *testing.T) {
+func TestRetriesRequireRereadableBodies(t *testing.T) {
 	t.Parallel()
 	var got []string
 	record := func(next http.HandlerFunc) http.HandlerFunc {
@@ -298,9 +298,9 @@ func TestBackoffDoubles(t *testing.T) {
 	}
 }
 
-// TestPauseWaitsAsAsked checks that Retry-After applies if it is longer than the
+// TestPauseRespectsRetryAfter checks that Retry-After applies if it is longer than the
 // client's pause. It also checks that a host's pause is not reported again.
-func TestPauseWaitsAsAsked(t *testing.T) {
+func TestPauseRespectsRetryAfter(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		cause    error

@@ -55,7 +55,7 @@ func headerSecrets(value string) text.Secrets {
 }
 
 // userinfoSecrets returns the password, and the user name together with the password.
-// If there is no password, the user name is the secret.
+// Without a password, the user name is the secret.
 func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	if login == nil {
 		return nil

@@ -99,8 +99,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestTraceOfTrouble covers requests without a response, and incomplete bodies.
-func TestTraceOfTrouble(t *testing.T) {
+// TestTraceFailures covers requests without a response, and incomplete bodies.
+func TestTraceFailures(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Length", "200000")

@@ -32,7 +32,7 @@ func TestIsTransient(t *testing.T) {
 		"no such host":     {&net.OpError{Op: "dial", Err: &net.DNSError{IsNotFound: true}}, false},
 		"TLS alert":        {&net.OpError{Op: "remote error", Err: tls.AlertError(40)}, false},
 		"untrusted":        {&tls.CertificateVerificationError{Err: errors.New("x")}, false},
-		"cancelled":        {context.Canceled, false},
+		"canceled":         {context.Canceled, false},
 		"caller's timeout": {fmt.Errorf("x: %w", context.DeadlineExceeded), false},
 		"status":           {&provider.StatusError{Status: 429, RetryAfter: time.Minute}, true},
 		"status, long":     {&provider.StatusError{Status: 429, RetryAfter: time.Hour}, false},
@@ -48,7 +48,7 @@ func TestIsTransient(t *testing.T) {
 	}
 }
 
-func TestAnHTTP2StreamThatEndsIsTransient(t *testing.T) {
+func TestHTTP2StreamErrorIsTransient(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.(http.Flusher).Flush()

@@ -11,9 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestLargeUploadsGoApart checks that large uploads use dedicated connections, and that
-// small uploads share an HTTP/2 connection.
-func TestLargeUploadsGoApart(t *testing.T) {
+// TestLargeUploadsUseDedicatedConnections checks that large uploads use dedicated
+// connections, and that small uploads share an HTTP/2 connection.
+func TestLargeUploadsUseDedicatedConnections(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto) }))
 	s.EnableHTTP2 = true

@@ -152,7 +152,7 @@ func message() error {
 }
 
 func exits() error {
-	fmt.Fprintln(os.Stderr, "no licence")
+	fmt.Fprintln(os.Stderr, "no license")
 	os.Exit(3)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
@@ -76,6 +77,29 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 		problems = append(problems, err)
 	}
 	return errors.Join(problems...)
+}
+
+// Allowed returns a function that starts a source's package with start, or calls
+// onDenied if the version is denied. If the package does not work, the function returns
+// a description of the problem.
+func Allowed(src provider.Source, start func(context.Context, provider.Package) error, onDenied func(provider.Package)) func(context.Context, provider.Package) (string, error) {
+	return func(ctx context.Context, p provider.Package) (string, error) {
+		if list := provider.CapabilitiesOf(src).Denied; list != nil {
+			denied, err := list(ctx, p.Address)
+			if err != nil {
+				return "", err
+			}
+			if slices.Contains(denied, p.Version) {
+				onDenied(p)
+				return "", nil
+			}
+		}
+		err := start(ctx, p)
+		if broken, ok := errors.AsType[*Error](err); ok {
+			return broken.Error(), nil
+		}
+		return "", err
+	}
 }
 
 // executable returns the name of the file in a package's directory that OpenTofu

@@ -32,11 +32,11 @@ type process struct {
 	group *extprog.Group
 	// dir contains the working directory and the provider's temporary files.
 	dir string
-	// cancel stops the provider with a cause. cancelled reports whether cancel was
+	// cancel stops the provider with a cause. canceled reports whether cancel was
 	// called.
-	cancel    context.CancelCauseFunc
-	cancelled func() bool
-	meter     *meter
+	cancel   context.CancelCauseFunc
+	canceled func() bool
+	meter    *meter
 	// The first line of stdout and the end of stderr are stored.
 	stdout, stderr pipe
 	first          firstLine
@@ -60,7 +60,7 @@ type process struct {
 
 func newProcess(ctx context.Context, executable, dir string, maxOutput int64, cancel context.CancelCauseFunc) *process {
 	p := &process{dir: dir, cancel: cancel, ended: make(chan struct{})}
-	p.cancelled = func() bool { return ctx.Err() != nil }
+	p.canceled = func() bool { return ctx.Err() != nil }
 	p.meter = newMeter(maxOutput, func() { cancel(errOutput) })
 	p.cmd = exec.CommandContext(ctx, executable)
 	return p
@@ -131,7 +131,7 @@ func (p *process) begin() (err error) {
 // await waits for the process and kills the remaining processes.
 func (p *process) await() {
 	p.err = p.cmd.Wait()
-	p.alone = !p.cancelled()
+	p.alone = !p.canceled()
 	if p.alone {
 		p.left = p.leaves()
 	}
@@ -149,7 +149,7 @@ func (p *process) await() {
 func (p *process) leaves() bool {
 	const step = 10 * time.Millisecond
 	for waited := time.Duration(0); p.group.Others(); waited += step {
-		if waited >= strayDelay || p.cancelled() {
+		if waited >= strayDelay || p.canceled() {
 			return true
 		}
 		time.Sleep(step)

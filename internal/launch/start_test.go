@@ -101,7 +101,7 @@ func TestStartRefuses(t *testing.T) {
 		text string
 	}{
 		"message":        {kind: launch.Message, text: `instead of the handshake: "libfrob.so.3 is missing: [31m install it"`},
-		"exits":          {kind: launch.Ended, text: "the provider exited before the handshake: exit status 3; stderr: no licence"},
+		"exits":          {kind: launch.Ended, text: "the provider exited before the handshake: exit status 3; stderr: no license"},
 		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, text: "printed no handshake within 1s"},
 		"garbage":        {kind: launch.Message, text: "garbage"},
 		"endless":        {kind: launch.Flooded, text: "without a newline"},

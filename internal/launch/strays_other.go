@@ -3,5 +3,5 @@
 package launch
 
 // killStrays returns false. On Windows, processes cannot leave the group. On all other
-// systems, the processes cannot be distinguished from the user's remaining processes.
+// systems, the processes cannot be distinguished from the user's other processes.
 func killStrays(string) bool { return false }

@@ -32,8 +32,8 @@ type Memo[K comparable, V any] struct {
 	SizeOf func(V) int64
 	// Detached, if not 0, is the maximum duration of a call. The call then runs in a
 	// separate goroutine and continues even if its callers stop waiting. If 0, the
-	// first caller makes the call with its own context. If that context is canceled, a
-	// different caller makes the call again.
+	// first caller makes the call with its own context. If that context is canceled,
+	// another caller makes the call again.
 	Detached time.Duration
 	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
@@ -56,13 +56,13 @@ type call[V any] struct {
 	value V
 	err   error
 	// aborted reports whether the caller's context was canceled or the call panicked.
-	// The call's remaining callers are not affected.
+	// The other callers are not affected.
 	aborted bool
 }
 
 // Get returns a key's cached value or the result of fetch. The result is cached unless
-// fetch returns an error. If ctx is canceled, Get stops waiting for a call that a
-// different caller makes.
+// fetch returns an error. If ctx is canceled, Get stops waiting for a call that another
+// caller makes.
 func (m *Memo[K, V]) Get(ctx context.Context, key K, fetch func(context.Context) (V, error)) (V, error) {
 	return m.get(ctx, key, fetch, true)
 }

@@ -35,7 +35,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-func TestNoLifetimeIsForever(t *testing.T) {
+func TestZeroLifetimeNeverExpires(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	m := memo.Memo[string, int]{Now: func() time.Time { t.Error("unexpected use of the clock"); return time.Time{} }}
@@ -130,8 +130,8 @@ func TestRefresh(t *testing.T) {
 }
 
 // TestCallersShareACall checks that only one of several concurrent callers makes the
-// call. A different caller can stop waiting. If the call was aborted, that caller makes
-// the call again.
+// call. Another caller can stop waiting. If the call was aborted, that caller makes the
+// call again.
 func TestCallersShareACall(t *testing.T) {
 	t.Parallel()
 	m := memo.Memo[string, int]{}

@@ -67,7 +67,7 @@ type SendOptions struct {
 }
 
 // Send sends a message. In the format JSON, it also sends a summary. It does not follow
-// redirects, because a redirect would send the message to a different server.
+// redirects, because a redirect would send the message to another server.
 func (w Webhook) Send(ctx context.Context, message string, summary any, o SendOptions) error {
 	body, err := w.body(message, summary)
 	if err == nil {

@@ -18,17 +18,17 @@ type Opener func(ctx context.Context) (io.ReadCloser, error)
 // -1. If the archive cannot be streamed, HashAny opens the archive again, copies it to
 // a temporary file in spool, and hashes the file. HashAny returns the errors of open,
 // [HashStream], and [Open].
-func HashAny(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
-	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return HashStream(ctx, body) })
+func HashAny(ctx context.Context, open Opener, size int64, spool string, options ...HashOption) (Contents, error) {
+	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return HashStream(ctx, body, options...) })
 	if _, again := errors.AsType[*NotStreamableError](err); !again {
 		return contents, err
 	}
-	return HashSpooled(ctx, open, size, spool)
+	return HashSpooled(ctx, open, size, spool, options...)
 }
 
 // HashSpooled copies an archive to a temporary file in spool and hashes the file.
-func HashSpooled(ctx context.Context, open Opener, size int64, spool string) (Contents, error) {
-	return spooled(ctx, open, size, spool, func(archive *Reader) (Contents, error) { return archive.Contents(ctx) })
+func HashSpooled(ctx context.Context, open Opener, size int64, spool string, options ...HashOption) (Contents, error) {
+	return spooled(ctx, open, size, spool, func(archive *Reader) (Contents, error) { return archive.Contents(ctx, options...) })
 }
 
 // UnpackAny unpacks an archive to dir, an existing empty directory. UnpackAny reads the

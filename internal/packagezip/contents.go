@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -25,6 +26,9 @@ type Contents struct {
 	H1Unpacked string
 	// Files contains the sorted names of the files.
 	Files []string
+	// BuildInfo is the Go build information that [WithBuildInfo] requests. If the
+	// executable has none, BuildInfo is nil.
+	BuildInfo *debug.BuildInfo
 }
 
 // VerifyH1 compares an unsigned h1 hash with the archive's hash. If stated is empty,
@@ -45,14 +49,14 @@ func (c Contents) VerifyH1(name, stated string) error {
 // a digest. HashStream returns errors of src unchanged. Errors about the archive wrap
 // [ErrArchive]. A *[NotStreamableError] means that the archive must be read with
 // [Open].
-func HashStream(ctx context.Context, src io.Reader) (Contents, error) {
+func HashStream(ctx context.Context, src io.Reader, options ...HashOption) (Contents, error) {
 	ahead := transfer.ReadAhead(src)
 	defer ahead.Close()
-	return hashStream(ctx, ahead, usualLimits())
+	return hashStream(ctx, ahead, usualLimits(), options...)
 }
 
-func hashStream(ctx context.Context, src io.Reader, limits limits) (Contents, error) {
-	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) {
+func hashStream(ctx context.Context, src io.Reader, limits limits, options ...HashOption) (Contents, error) {
+	return consume(ctx, newHasher(options), func(visit visitor) ([]entry, error) {
 		return walkStream(ctx, src, limits, visit)
 	})
 }
@@ -61,6 +65,16 @@ func hashStream(ctx context.Context, src io.Reader, limits limits) (Contents, er
 type hasher struct {
 	hash   hash.Hash
 	hashed []hashed
+	// scan finds the build information. If nil, it is not needed.
+	scan *buildInfoScan
+}
+
+func newHasher(options []HashOption) *hasher {
+	h := &hasher{}
+	for _, option := range options {
+		option(h)
+	}
+	return h
 }
 
 type hashed struct {
@@ -68,7 +82,10 @@ type hashed struct {
 	sum  [sha256.Size]byte
 }
 
-func (h *hasher) begin(string) error {
+func (h *hasher) begin(name string) error {
+	if h.scan != nil {
+		h.scan.begin(name)
+	}
 	if h.hash == nil {
 		h.hash = sha256.New()
 	}
@@ -77,6 +94,9 @@ func (h *hasher) begin(string) error {
 }
 
 func (h *hasher) write(p []byte) error {
+	if h.scan != nil {
+		h.scan.write(p)
+	}
 	_, err := h.hash.Write(p)
 	return err
 }
@@ -106,6 +126,9 @@ func (h *hasher) contents() Contents {
 		}
 	}
 	c.H1, c.H1Unpacked = h1(archive), h1(directory)
+	if h.scan != nil {
+		c.BuildInfo = h.scan.found
+	}
 	return c
 }
 

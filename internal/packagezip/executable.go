@@ -1,7 +1,11 @@
 package packagezip
 
 import (
+	"context"
+	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -61,4 +65,27 @@ func executable(files []string, typ string) (name string, others []string) {
 	}
 	slices.Sort(candidates)
 	return candidates[0], candidates[1:]
+}
+
+// UnpackExecutable unpacks the zip in a file to a directory, and returns the path of the
+// executable.
+func UnpackExecutable(ctx context.Context, zip, dir, typ string) (path string, err error) {
+	f, err := os.Open(zip)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	archive, err := Open(f, info.Size())
+	if err != nil {
+		return "", err
+	}
+	name, _ := archive.Executable(typ)
+	if name == "" {
+		return "", fmt.Errorf("the package contains no executable %s%s: %w", executablePrefix, typ, fs.ErrNotExist)
+	}
+	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }

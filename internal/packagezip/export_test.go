@@ -3,6 +3,7 @@ package packagezip
 import (
 	"context"
 	"io"
+	"runtime/debug"
 )
 
 // HashLimited is [HashStream] with small limits.
@@ -13,4 +14,17 @@ func HashLimited(ctx context.Context, src io.Reader, entries int, contents uint6
 // OpenLimited is [Open] with small limits.
 func OpenLimited(src io.ReaderAt, size int64, entries int, contents uint64, archive int64) (*Reader, error) {
 	return openLimited(src, size, limits{entries: entries, contents: contents, archive: archive})
+}
+
+// ScanBuildInfo finds the build information in a file that is written in several parts.
+func ScanBuildInfo(file []byte, sizes ...int) *debug.BuildInfo {
+	s := &buildInfoScan{typ: "x"}
+	s.begin("terraform-provider-x")
+	for _, size := range sizes {
+		size = min(size, len(file))
+		s.write(file[:size])
+		file = file[size:]
+	}
+	s.write(file)
+	return s.found
 }

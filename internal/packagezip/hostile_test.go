@@ -61,7 +61,7 @@ func addLies(s suite) {
 				local = both
 			case length > 0 && (name == "method" || name == "described"):
 				// The entry would be stored with a descriptor, or its descriptor
-				// belongs to no entry.
+				// doesn't belong to any entry.
 				local = fallbackRefuses
 			}
 			honest := func(r *record, e *forged) {

@@ -44,7 +44,7 @@ func readPE(start []byte) program {
 	found.archs = []string{arch}
 	flags := bin.LittleEndian.Uint16(header[22:])
 	if flags&pe.IMAGE_FILE_EXECUTABLE_IMAGE == 0 || flags&pe.IMAGE_FILE_DLL != 0 {
-		found.defect = "is a PE file, but an object file or a library instead of a program"
+		found.defect = "is a PE file, but it is an object file or a library, not a program"
 	}
 	return found
 }

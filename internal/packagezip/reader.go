@@ -93,8 +93,8 @@ func checkBase(src io.ReaderAt, end ending) error {
 }
 
 // Contents hashes the archive in the same way as [HashStream].
-func (r *Reader) Contents(ctx context.Context) (Contents, error) {
-	return consume(ctx, &hasher{}, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
+func (r *Reader) Contents(ctx context.Context, options ...HashOption) (Contents, error) {
+	return consume(ctx, newHasher(options), func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
 // visitor is called with each entry and must read the entry's content to its end. An

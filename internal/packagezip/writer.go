@@ -18,12 +18,12 @@ type HashWriter struct {
 }
 
 // NewHashWriter starts a HashWriter. The caller must call [HashWriter.Close].
-func NewHashWriter(ctx context.Context) *HashWriter {
+func NewHashWriter(ctx context.Context, options ...HashOption) *HashWriter {
 	w := &HashWriter{pipe: transfer.NewPipe(), done: make(chan struct{})}
 	go func() {
 		defer close(w.done)
 		defer w.pipe.CloseRead()
-		w.contents, w.err = hashStream(ctx, w.pipe, usualLimits())
+		w.contents, w.err = hashStream(ctx, w.pipe, usualLimits(), options...)
 	}()
 	return w
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 )
 
-// TestHashWriterDoesNotStopCopies checks that copying succeeds even if hashing fails.
-func TestHashWriterDoesNotStopCopies(t *testing.T) {
+// TestHashWriterFailureKeepsCopy checks that copying succeeds even if hashing fails.
+func TestHashWriterFailureKeepsCopy(t *testing.T) {
 	t.Parallel()
 	large := with(0, func(e *forged) { e.stored, e.content = true, strings.Repeat(text, 1500) })
 	tests := map[string]struct {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -26,11 +28,89 @@ type DenialItem struct {
 	By     string `json:"by,omitempty"`
 }
 
-func describeDenial(r *repository.DenialRecord) *DenialItem {
+func describeDenial(r *repository.DecisionRecord) *DenialItem {
 	if r == nil {
 		return nil
 	}
 	return &DenialItem{Reason: r.Reason, By: r.By}
+}
+
+// DecisionItem is a recorded decision about a release.
+type DecisionItem struct {
+	Kind    string `json:"kind"`
+	Verdict string `json:"verdict"`
+	Gate    string `json:"gate,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	By      string `json:"by,omitempty"`
+	// Repository, Provider, Version, and Index identify the release that the record
+	// states.
+	Repository string `json:"repository"`
+	Provider   string `json:"provider"`
+	Version    string `json:"version"`
+	Index      string `json:"index"`
+	Time       string `json:"time"`
+	Expires    string `json:"expires,omitempty"`
+	// Digest is the digest of the record's manifest.
+	Digest string `json:"digest,omitempty"`
+	// Key is the fingerprint of the key that signed the record. The key itself isn't
+	// necessarily trusted.
+	Key string `json:"key,omitempty"`
+	// Foreign reports that the record is about a different release or repository, so that
+	// it has no effect.
+	Foreign bool `json:"foreign,omitempty"`
+}
+
+func describeApproval(d *artifact.Decision) *DecisionItem {
+	if d == nil {
+		return nil
+	}
+	i := describeDecision(repository.DecisionRecord{Decision: *d})
+	return &i
+}
+
+func describeDecision(r repository.DecisionRecord) DecisionItem {
+	d := r.Decision
+	i := DecisionItem{
+		Kind: d.Kind, Verdict: d.Verdict, Gate: d.Gate, Reason: d.Reason, By: d.By, Repository: d.Repository, Provider: d.Provider,
+		Version: d.Version, Index: d.Index.String(), Time: d.Time.Format(time.RFC3339), Digest: r.Digest.String(),
+		Key: r.Key, Foreign: r.Foreign,
+	}
+	if !d.Expires.IsZero() {
+		i.Expires = d.Expires.Format(time.RFC3339)
+	}
+	return i
+}
+
+func describeDecisions(records []repository.DecisionRecord) []DecisionItem {
+	items := make([]DecisionItem, len(records))
+	for n, r := range records {
+		items[n] = describeDecision(r)
+	}
+	return items
+}
+
+func (i DecisionItem) row() string {
+	remark := artifact.Decision{Reason: i.Reason, By: i.By}.String()
+	signed := "unsigned"
+	if i.Key != "" {
+		signed = "signed by " + i.Key
+	}
+	if i.Expires != "" {
+		signed += ", expires " + i.Expires
+	}
+	if i.Foreign {
+		signed += joinWords(", no effect: is about", i.Repository, i.Provider, i.Version, i.Index)
+	}
+	return cells(i.Time, strings.TrimSpace(i.Kind+" "+i.Gate), i.Verdict, remark, signed)
+}
+
+// ListHistory prints the recorded decisions about a version, oldest first.
+func (o *Report) ListHistory(records []repository.DecisionRecord) error {
+	items, rows := describeDecisions(records), []string{}
+	for _, i := range items {
+		rows = append(rows, i.row())
+	}
+	return printItems(o, "list-history", items, none{}, table(rows))
 }
 
 // Decided reports the result of promote or deny.
@@ -42,7 +122,7 @@ func (o *Report) Decided(d approval.Decision) {
 	}
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: r.Approval, Packages: describePackages(r.Packages),
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval), Packages: describePackages(r.Packages),
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged {
@@ -144,7 +224,7 @@ func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.
 func pendingItem(a provider.Address, e approval.Entry) PendingItem {
 	i := PendingItem{
 		Provider: a.String(), Version: e.Version.String(), Status: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
-		Platforms: append([]string{}, texts(e.Platforms)...), Denial: describeDenial(e.Record),
+		Platforms: append([]string{}, text.Strings(e.Platforms)...), Denial: describeDenial(e.Record),
 	}
 	remark := ""
 	switch {

@@ -118,8 +118,8 @@ func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	)
 }
 
-// filledTo returns a filler for a bar. The bar shows the values of at, which is called
-// with b.run locked.
+// filledTo returns the function that draws a bar. The bar shows the values of at, which
+// is called with b.run locked.
 func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	bar := mpb.BarStyle().Build()
 	return mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
@@ -140,7 +140,7 @@ func decorate(of func(columns int) string, c ...decor.WC) decor.Decorator {
 func (r *run) state(now time.Time) string {
 	text := fmt.Sprintf("%d / %d", r.finished, r.planned)
 	if r.moved > 0 {
-		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.meter.rate(now, r.moved)))
+		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.meter.Rate(now, r.moved)))
 	}
 	under := r.lasting(now, shownFrom)
 	if len(under) > 0 {
@@ -164,7 +164,7 @@ func (t *transfer) state(now time.Time) []string {
 	if t.total > 0 {
 		text += " / " + Size(t.total)
 	}
-	rate := t.meter.rate(now, t.moved)
+	rate := t.meter.Rate(now, t.moved)
 	if rate == 0 {
 		return []string{text, Size(t.moved)}
 	}

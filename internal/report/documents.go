@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 // schemas is the URL of the directory that contains the JSON Schemas. Its last part is
@@ -45,12 +47,12 @@ func (o *Report) printJSON(v any) error {
 }
 
 func encoded(v any, indent string) (string, error) {
-	var text strings.Builder
-	encoder := json.NewEncoder(&text)
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", indent)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
-	return printableJSON(text.String()), err
+	return text.PrintableJSON(b.String()), err
 }
 
 // UnifiedDiff returns a file's changes as a unified diff. It is empty if nothing

@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -29,32 +30,37 @@ var documents = map[string]struct {
 	form any
 	of   string
 }{
-	"results":        {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, module pull, trust check, and trust init"},
-	"error":          {document[none, errorSummary]{}, "any command that fails without results"},
-	"module":         {document[ModuleItem, none]{}, "module push"},
-	"list-providers": {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
-	"list-modules":   {document[moduleItem, repositorySummary]{}, "module list without MODULE"},
-	"list-versions":  {document[versionItem, listSummary]{}, "list PROVIDER"},
-	"list-release":   {document[releaseItem, none]{}, "list PROVIDER@VERSION"},
-	"list-pending":   {document[PendingItem, repositorySummary]{}, "list --pending"},
-	"verify":         {document[verifiedItem, verifySummary]{}, "verify"},
-	"lock":           {document[lockedFile, lockSummary]{}, "lock"},
-	"lock-check":     {document[lockCheckItem, lockCheckSummary]{}, "lock --check"},
-	"doctor":         {document[doctor.Report, findingCounts]{}, "doctor"},
-	"tofurc":         {document[configurationItem, findingCounts]{}, "tofurc --validate"},
-	"cache":          {document[cacheDescription, none]{}, "cache info"},
-	"cache-prune":    {document[cachedItem, pruneSummary]{}, "cache prune"},
-	"sync":           {document[outcome.Item, outcome.Summary]{}, "sync plan, sync apply, and sync report"},
-	"sync-validate":  {document[declaredItem, declaredSummary]{}, "sync validate"},
-	"version":        {document[Build, none]{}, "version"},
-	"login":          {document[LoggedIn, none]{}, "login"},
-	"logout":         {document[loggedOut, none]{}, "logout"},
+	"results":          {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, module pull, bundle create, bundle import, trust check, and trust init"},
+	"error":            {document[none, errorSummary]{}, "any command that fails without results"},
+	"module":           {document[ModuleItem, none]{}, "module push"},
+	"list-providers":   {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
+	"list-modules":     {document[moduleItem, repositorySummary]{}, "module list without MODULE"},
+	"list-versions":    {document[versionItem, listSummary]{}, "list PROVIDER"},
+	"list-release":     {document[releaseItem, none]{}, "list PROVIDER@VERSION"},
+	"list-history":     {document[DecisionItem, none]{}, "list PROVIDER@VERSION --history, and gate run"},
+	"list-pending":     {document[PendingItem, repositorySummary]{}, "list --pending"},
+	"bundle":           {document[BundleItem, bundleSummary]{}, "bundle inspect"},
+	"bundle-manifest":  {bundle.Manifest{}, "the file bundle.json in each part of a bundle"},
+	"bundle-inventory": {bundle.Inventory{}, "bundle inventory, and bundle import --receipt"},
+	"bundle-verify":    {document[finding.Finding, findingCounts]{}, "bundle verify"},
+	"verify":           {document[verifiedItem, verifySummary]{}, "verify"},
+	"lock":             {document[lockedFile, lockSummary]{}, "lock"},
+	"lock-check":       {document[lockCheckItem, lockCheckSummary]{}, "lock --check"},
+	"doctor":           {document[doctor.Report, findingCounts]{}, "doctor"},
+	"tofurc":           {document[configurationItem, findingCounts]{}, "tofurc --validate"},
+	"cache":            {document[cacheDescription, none]{}, "cache info"},
+	"cache-prune":      {document[cachedItem, pruneSummary]{}, "cache prune"},
+	"sync":             {document[outcome.Item, outcome.Summary]{}, "sync plan, sync apply, and sync report"},
+	"sync-validate":    {document[declaredItem, declaredSummary]{}, "sync validate"},
+	"version":          {document[Build, none]{}, "version"},
+	"login":            {document[LoggedIn, none]{}, "login"},
+	"logout":           {document[loggedOut, none]{}, "logout"},
 }
 
 // patterns maps field names to the patterns of their strings.
 var patterns = map[string]string{
 	"digest": "^sha256:[0-9a-f]{64}$", "source_digest": "^sha256:[0-9a-f]{64}$", "zip": "^sha256:[0-9a-f]{64}$", "h1": "^h1:",
-	"published": datePattern, "eligible": datePattern, "date": datePattern, "from": "^sha256:[0-9a-f]{64}$", "trust": "^sha256:[0-9a-f]{64}$", "last_used": datePattern, "oldest_use": datePattern, "newest_use": datePattern,
+	"published": datePattern, "eligible": datePattern, "date": datePattern, "from": "^sha256:[0-9a-f]{64}$", "trust": "^sha256:[0-9a-f]{64}$", "last_used": datePattern, "oldest_use": datePattern, "time": datePattern, "expires": datePattern, "index": "^sha256:[0-9a-f]{64}$", "newest_use": datePattern,
 }
 
 const datePattern = `^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`
@@ -107,7 +113,9 @@ func schemaFor(name string, form any, of string) map[string]any {
 	properties["$schema"] = map[string]any{"const": schemas + name + ".schema.json"}
 	whole["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	whole["$id"] = schemas + name + ".schema.json"
-	whole["title"] = "The output of tofu-oci with --output json: " + of
+	if whole["title"] = "The output of tofu-oci with --output json: " + of; !strings.HasPrefix(reflect.TypeOf(form).Name(), "document[") {
+		whole["title"] = "tofu-oci: " + of
+	}
 	whole["description"] = "The document of this version of tofu-oci. Later versions can add fields; ignore those that you do not know. For their meaning, see docs/cli.md."
 	if len(parts) > 0 {
 		whole["$defs"] = parts
@@ -162,7 +170,7 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 	if of == reflect.TypeFor[lockfile.Hash]() {
 		text["pattern"] = "^[a-z0-9]+:"
 	}
-	if pattern, known := patterns[name]; known {
+	if pattern, known := patterns[name]; known && in != reflect.TypeFor[bundle.Manifest]() {
 		text["pattern"] = pattern
 	}
 	return text

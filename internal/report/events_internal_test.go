@@ -16,14 +16,13 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
 // forms maps the names of events and their parts to types.
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": artifact.Approval{}, "error": outcome.ErrorItem{},
+	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
 }
 
 // parts lists the forms that are parts of events.

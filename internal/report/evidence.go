@@ -55,7 +55,7 @@ var evidenceNames = []struct {
 }
 
 // describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs of
-// packages". If there are no documents, it returns an empty string.
+// packages". Without documents, it returns an empty string.
 func describeEvidence(all []EvidenceItem) string {
 	var parts []string
 	add := func(n int, one, more string) {

@@ -83,7 +83,7 @@ func (l *lines) at(now time.Time) []string {
 	}
 	slices.Sort(all)
 	all = append(all, r.lasting(now, every)...)
-	rate := r.meter.rate(now, r.moved)
+	rate := r.meter.Rate(now, r.moved)
 	if r.planned > 1 || r.planned == 1 && len(all) == 0 {
 		all = append(all, fmt.Sprintf("%d of %s done, %s transferred, %s/s", r.finished, Counted(r.planned, "release"), Size(r.moved), Size(rate)))
 	}
@@ -96,7 +96,7 @@ func (t *transfer) line(now time.Time) string {
 		return fmt.Sprintf("finishing %s: %s transferred %s ago", t.Filename, Size(t.moved), formatDuration(now.Sub(t.full)))
 	}
 	var b strings.Builder
-	rate := t.meter.rate(now, t.moved)
+	rate := t.meter.Rate(now, t.moved)
 	fmt.Fprintf(&b, "transferring %s: %s", t.Filename, Size(t.moved))
 	if t.total > 0 {
 		fmt.Fprintf(&b, " of %s", Size(t.total))

@@ -9,6 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
@@ -52,7 +53,7 @@ func (o *Report) ListVersions(a provider.Address, versions []provider.Version) e
 	for _, v := range versions {
 		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
 	}
-	return printItems(o, "list-versions", items, listSummary{}, joinLines(texts(versions)))
+	return printItems(o, "list-versions", items, listSummary{}, joinLines(text.Strings(versions)))
 }
 
 // ListStatuses prints the status of each version, with its findings.
@@ -102,17 +103,16 @@ func (v versionItem) line() string {
 
 // releaseItem is the item of list with a PROVIDER and an exact version.
 type releaseItem struct {
-	Provider   string              `json:"provider"`
-	Version    string              `json:"version"`
-	Repository string              `json:"repository,omitempty"`
-	Tag        string              `json:"tag"`
-	Digest     string              `json:"digest,omitempty"`
-	Published  string              `json:"published,omitempty"`
-	Protocols  []string            `json:"protocols,omitempty"`
-	Packages   []PackageItem       `json:"packages"`
-	Evidence   []EvidenceItem      `json:"evidence"`
-	Signature  *SignatureItem      `json:"signature,omitempty"`
-	Approvals  []artifact.Approval `json:"approvals,omitempty"`
+	Provider   string         `json:"provider"`
+	Version    string         `json:"version"`
+	Repository string         `json:"repository,omitempty"`
+	Tag        string         `json:"tag"`
+	Digest     string         `json:"digest,omitempty"`
+	Published  string         `json:"published,omitempty"`
+	Protocols  []string       `json:"protocols,omitempty"`
+	Packages   []PackageItem  `json:"packages"`
+	Evidence   []EvidenceItem `json:"evidence"`
+	Signature  *SignatureItem `json:"signature,omitempty"`
 	// Status, Problem, Findings, and Lock are set only with --server. Lock is the
 	// provider's block in a lock file.
 	Status   string            `json:"status,omitempty"`
@@ -126,11 +126,11 @@ type releaseItem struct {
 
 // ListRelease prints a release. If refused is not nil, it explains why pull would
 // reject the release.
-func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, approvals []artifact.Approval, v provider.Verdict, refused *trust.RefusedError) error {
+func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
 		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: describeVerdict(v),
-		Approvals: approvals, verdict: v.String(), Packages: describePackages(r.Packages),
+		verdict: v.String(), Packages: describePackages(r.Packages),
 	}
 	for _, document := range referrers {
 		e := evidenceItem(document)
@@ -160,9 +160,6 @@ func (o *Report) printRelease(i releaseItem) error {
 	lines = append(lines, i.verdict)
 	if i.Signature != nil && i.Signature.Refused != "" {
 		lines = append(lines, "refused: "+i.Signature.Refused)
-	}
-	for _, a := range i.Approvals {
-		lines = append(lines, "approved: "+a.String())
 	}
 	var rows []string
 	for _, p := range i.Packages {
@@ -219,10 +216,10 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 
 // moduleItem is an item of module list without a module.
 type moduleItem struct {
-	// Module is the reference of the repository. Address is the module's address in its
-	// registry, if it was mirrored.
-	Module  string `json:"module"`
-	Address string `json:"address,omitempty"`
+	// Provider is the reference of the repository. Address is the module's address in
+	// its registry, if it was mirrored.
+	Provider string `json:"provider"`
+	Address  string `json:"address,omitempty"`
 	// Latest is the newest version.
 	Latest string `json:"latest"`
 }
@@ -233,9 +230,9 @@ func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown
 	var items []moduleItem
 	var rows []string
 	for _, m := range modules {
-		i := moduleItem{Module: module.Reference{Repository: m.Reference}.String(), Address: m.Address, Latest: m.Latest.String()}
+		i := moduleItem{Provider: module.Reference{Repository: m.Reference}.String(), Address: m.Address, Latest: m.Latest.String()}
 		items = append(items, i)
-		rows = append(rows, cells(i.Module, i.Latest, i.Address))
+		rows = append(rows, cells(i.Provider, i.Latest, i.Address))
 	}
 	if len(items) == 0 {
 		o.Note("no modules in the repositories of %s", from)
@@ -246,7 +243,7 @@ func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown
 // Unknown prints a note about the repositories whose provider is unknown, and returns
 // these repositories.
 func (o *Report) Unknown(l catalog.Listing) []string {
-	unknown := texts(l.Unknown)
+	unknown := text.Strings(l.Unknown)
 	if len(unknown) > 0 {
 		some := strings.Join(unknown[:min(len(unknown), maxNamed)], ", ")
 		if more := len(unknown) - maxNamed; more > 0 {

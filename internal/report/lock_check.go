@@ -7,6 +7,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -91,7 +92,7 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 func (o *Report) LockChecked(platforms []provider.Platform) error {
 	r := &o.lockCheck
 	r.done = true
-	r.summary.Platforms = texts(platforms)
+	r.summary.Platforms = text.Strings(platforms)
 	found, code := found{rules: lock.Rules()}, 0
 	for _, i := range r.items {
 		for _, f := range i.Findings {

@@ -26,7 +26,7 @@ type lockedFile struct {
 	// Status is "written", "planned", "unchanged", or "failed".
 	Status    string           `json:"status"`
 	Providers []lockedProvider `json:"providers,omitempty"`
-	// Removed contains the providers that the configuration no longer requires.
+	// Removed contains the unused providers that were removed from the lock file.
 	Removed []string `json:"removed,omitempty"`
 	// Unresolved contains the modules whose requirements are unknown.
 	Unresolved []string `json:"unresolved_modules,omitempty"`

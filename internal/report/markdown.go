@@ -30,8 +30,8 @@ type markdown struct {
 	rows     []string
 }
 
-// fail adds the error of an item, or of the whole run if about is empty. It does nothing if
-// there is no error.
+// fail adds the error of an item or, if about is empty, of the entire run. It ignores nil
+// errors.
 func (m *markdown) fail(about string, e *outcome.ErrorItem) {
 	if about = asCode(about); about != "" {
 		about += ": "

@@ -65,7 +65,7 @@ func TestSummaryIsBounded(t *testing.T) {
 		}
 		for _, want := range []string{test.failures, test.rows, test.left} {
 			if !strings.Contains(string(got), want) {
-				t.Errorf("after %d bytes there is no %q", n, want)
+				t.Errorf("after %d bytes, %q is missing", n, want)
 			}
 		}
 	}

@@ -12,7 +12,8 @@ import (
 
 // ModuleItem is the result for a module. docs/cli.md documents the fields.
 type ModuleItem struct {
-	Module     string `json:"module"`
+	// Provider is the reference of the module's repository.
+	Provider   string `json:"provider"`
 	Version    string `json:"version"`
 	Status     string `json:"status"`
 	DryRun     bool   `json:"dry_run,omitempty"`
@@ -21,6 +22,8 @@ type ModuleItem struct {
 	Digest     string `json:"digest,omitempty"`
 	// Latest reports whether the tag latest was written.
 	Latest bool `json:"latest,omitempty"`
+	// Held explains why a gate holds the version.
+	Held string `json:"held,omitempty"`
 	// Staged is "pending", or empty if the version is released.
 	Staged string `json:"staged,omitempty"`
 	// Source is the source address of the version in OpenTofu configurations. It is
@@ -35,10 +38,18 @@ type ModuleItem struct {
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
 }
 
+// DirectCalls warns about calls of modules that cannot be redirected.
+func (o *Report) DirectCalls(calls []module.DirectCall) {
+	o.direct = calls
+	for _, c := range calls {
+		o.Warn("%s", c)
+	}
+}
+
 // ModulePushed reports a module that was pushed.
 func (o *Report) ModulePushed(name string, ref template.Reference, r module.Result) error {
 	i := ModuleItem{
-		Module: name, Version: r.Zip.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
+		Provider: module.Reference{Repository: ref}.String(), Version: r.Zip.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: ref.String(), Tag: r.Tag, Digest: r.Digest.String(), Latest: r.Latest,
 		Zip: r.Zip.Digest.String(), Size: r.Zip.Size, Files: r.Files,
 	}
@@ -62,7 +73,12 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 	}
 	if _, waits := artifact.ParsePending(r.Tag); waits {
 		i.Staged = stagedPending
-		rows = append(rows, cells("  staged", "needs approval"))
+		why := "needs approval"
+		if r.Held != nil {
+			i.Held = r.Held.Error()
+			why = i.Held
+		}
+		rows = append(rows, cells("  staged", why))
 	} else if !ref.IsLayout() {
 		i.Source = "oci://" + i.Repository + "?tag=" + i.Tag
 		rows = append(rows, cells("  source", i.Source))

@@ -4,84 +4,18 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"unicode"
-	"unicode/utf16"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Printable makes untrusted text safe for terminals and CI runners. It replaces control
-// characters and characters that change the writing direction, and disables workflow
-// commands. It also converts Windows line endings.
-//
-// GitHub's runner recognizes "::command::" at the start of a line, after optional white
-// space, and "##[command]" anywhere. See
-// https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands.
-func Printable(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && !isHarmless(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, strings.ReplaceAll(s, "\r\n", "\n"))
-	s = strings.ReplaceAll(s, "##[", "##\uFFFD[")
-	if !strings.Contains(s, "::") {
-		return s
-	}
-	lines := strings.SplitAfter(s, "\n")
-	for i, line := range lines {
-		if text := strings.TrimLeftFunc(line, unicode.IsSpace); strings.HasPrefix(text, "::") {
-			lines[i] = line[:len(line)-len(text)] + "\uFFFD" + text
-		}
-	}
-	return strings.Join(lines, "")
-}
+// Printable is [text.Printable].
+func Printable(s string) string { return text.Printable(s) }
 
-// isHarmless reports whether a character does not affect how adjacent characters are
-// displayed.
-func isHarmless(r rune) bool {
-	return !unicode.IsControl(r) && !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
-}
+// OneLine is [text.OneLine].
+func OneLine(s string) string { return text.OneLine(s) }
 
-// OneLine is like [Printable]. Use it for text that must not contain line breaks or
-// tabs, such as a table cell.
-func OneLine(s string) string {
-	return Printable(strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s))
-}
-
-// Continued indents all lines of a text except the first line, so that quoted text
-// can't be mistaken for the program's own text.
-func Continued(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
-
-// printableJSON escapes the characters of a JSON document that [Printable] replaces.
-// These characters occur only in strings, so the values do not change.
-func printableJSON(document string) string {
-	document = strings.ReplaceAll(document, "##[", `##\u005b`)
-	var b strings.Builder
-	for _, r := range document {
-		switch {
-		case r == '\n' || isHarmless(r):
-			b.WriteRune(r)
-		case r > 0xFFFF:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
-}
-
-// texts returns the texts of values.
-func texts[T fmt.Stringer](values []T) (all []string) {
-	for _, value := range values {
-		all = append(all, value.String())
-	}
-	return all
-}
+// Continued is [text.Continued].
+func Continued(s string) string { return text.Continued(s) }
 
 // joinLines joins the texts, each on a separate line.
 func joinLines(texts []string) string {

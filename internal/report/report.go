@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -80,6 +80,7 @@ type Report struct {
 	plan *dryRunPlan
 	// skipped contains the pre-releases that --all skipped.
 	skipped []skippedItem
+	direct  []module.DirectCall
 	// Unchecked is set if publish doesn't check the zips.
 	Unchecked bool
 	// lockCheck is the result of lock --check so far.
@@ -123,6 +124,8 @@ type runSummary struct {
 	Plan *dryRunPlan `json:"plan,omitempty"`
 	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
+	// Direct contains the calls of modules that --root cannot redirect.
+	Direct []module.DirectCall `json:"direct_modules,omitempty"`
 }
 
 // Item is the result for a release. docs/cli.md documents the fields.
@@ -153,16 +156,21 @@ type Item struct {
 	// AnnotationsKept reports whether the tag keeps annotations that differ from the
 	// specified annotations.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
+	// Unattested describes why attestations of the release are unavailable. It is empty if
+	// they are available or were not requested.
+	Unattested string `json:"unattested,omitempty"`
 	// Published and Eligible are set for releases that are held back. Published is the
 	// publication date, and Eligible is the date from which the release is old enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
 	// Staged is "pending". If the version already has the release, it is "released".
 	Staged string `json:"staged,omitempty"`
+	// Held explains why a gate holds the release, which is pending.
+	Held string `json:"held,omitempty"`
 	// Denial is set if the version is denied.
 	Denial *DenialItem `json:"denial,omitempty"`
 	// Approval is the approval that promote recorded.
-	Approval *artifact.Approval `json:"approval,omitempty"`
+	Approval *DecisionItem `json:"approval,omitempty"`
 	// PendingTagError explains why the pending tag of a promoted or denied release was
 	// not deleted.
 	PendingTagError string `json:"pending_tag_error,omitempty"`
@@ -256,7 +264,7 @@ func (o *Report) Finish() error {
 		return fmt.Errorf("--digest-file: %w", err)
 	}
 	if o.json {
-		if err := printItems(o, "results", o.results, runSummary{counts(o.results), o.plan, o.skipped}, ""); err != nil {
+		if err := printItems(o, "results", o.results, runSummary{counts(o.results), o.plan, o.skipped, o.direct}, ""); err != nil {
 			return err
 		}
 	} else if o.plan != nil {
@@ -265,7 +273,7 @@ func (o *Report) Finish() error {
 	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
 }
 
-// writeDigests writes the file for --digest-file if there is a digest.
+// writeDigests writes the file for --digest-file, unless the result has no digest.
 func (o *Report) writeDigests() error {
 	if o.DigestFile == "" || len(o.digests) == 0 {
 		return nil
@@ -275,10 +283,7 @@ func (o *Report) writeDigests() error {
 		// The file can be a pipe or /dev/stdout, which must not be replaced.
 		return os.WriteFile(o.DigestFile, []byte(text), 0o644)
 	}
-	return atomicfile.Write(o.DigestFile, 0o644, func(w io.Writer) error {
-		_, err := io.WriteString(w, text)
-		return err
-	})
+	return atomicfile.WriteFile(o.DigestFile, 0o644, []byte(text))
 }
 
 // Warn prints a warning, even if --quiet is set.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -21,7 +22,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 	m.OnPlan = func(items []mirror.Item) {
 		o.run.plan(len(items))
 		held := slices.DeleteFunc(slices.Clone(items), func(i mirror.Item) bool { return i.Held == nil })
-		o.manyReleases = len(items)-len(held) > 1
+		o.manyReleases = o.manyReleases || len(items)-len(held) > 1
 	}
 	m.OnSkip = func(all []mirror.Skipped) {
 		for _, one := range all {
@@ -87,8 +88,11 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
-		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept, Dropped: texts(r.Dropped),
+		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept, Dropped: text.Strings(r.Dropped),
 		Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
+	}
+	if r.Held != nil {
+		i.Held = r.Held.Error()
 	}
 	if _, waits := artifact.ParsePending(r.Tag); waits && r.Denial == nil {
 		i.Staged = stagedPending
@@ -109,6 +113,9 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 			action = "present"
 		}
 		i.Packages = append(i.Packages, describePackage(p.Package, action))
+	}
+	if r.Unattested != nil {
+		i.Unattested = OneLine(r.Unattested.Error())
 	}
 	if r.Status != publish.Unchanged {
 		i.Evidence = evidence(r.Documents, packages)
@@ -138,6 +145,9 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	}
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged %d times with concurrent runs)", r.Moved)
+	}
+	if i.Unattested != "" {
+		o.Warn("%s %s: attestations are unavailable: %s", r.Address, r.Version, i.Unattested)
 	}
 	signed, about := o.verdict(r.Address, i.Version, r.Verdict), ""
 	if r.Status != publish.Unchanged || o.Verbose {
@@ -170,7 +180,7 @@ func (i Item) details(r publish.Result) []string {
 	case i.Staged == stagedPending && i.DryRun && r.Status != publish.Unchanged:
 		details = append(details, "would need approval")
 	case i.Staged == stagedPending:
-		details = append(details, "needs approval")
+		details = append(details, cmp.Or(i.Held, "needs approval"))
 	case r.Denial != nil:
 		details = append(details, "denied: "+r.Denial.String())
 	}

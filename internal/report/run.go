@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -32,7 +33,7 @@ type run struct {
 	planned, finished int
 	// moved is the number of transferred bytes of zips. It includes failed transfers.
 	moved      int64
-	meter      rateMeter
+	meter      schedule.Meter
 	transfers  map[packageKey]*transfer
 	activities map[packageKey]*activity
 }
@@ -54,7 +55,7 @@ type transfer struct {
 	// total is the size in bytes, or -1 if the size is unknown. moved is the number of
 	// bytes transferred so far.
 	total, moved int64
-	meter        rateMeter
+	meter        schedule.Meter
 	// full is the time when the last byte was transferred. Before that, it is zero.
 	full time.Time
 }
@@ -74,7 +75,7 @@ type activity struct {
 
 func newRun() *run {
 	r := &run{started: time.Now(), transfers: map[packageKey]*transfer{}, activities: map[packageKey]*activity{}}
-	r.meter.rate(r.started, 0)
+	r.meter.Rate(r.started, 0)
 	return r
 }
 
@@ -84,10 +85,11 @@ func (r *run) notify(event any) {
 	}
 }
 
-// plan sets the number of releases.
+// plan adds to the number of releases.
 func (r *run) plan(n int) {
 	r.mu.Lock()
-	r.planned = n
+	r.planned += n
+	n = r.planned
 	r.mu.Unlock()
 	r.notify(&runPlanned{event: event{Event: "run_planned"}, Items: n})
 }
@@ -143,7 +145,7 @@ func (r *run) progress() provider.Progress {
 
 func (r *run) transferStarted(p provider.Package, total int64) {
 	t := &transfer{Package: p, started: time.Now(), total: total}
-	t.meter.rate(t.started, 0)
+	t.meter.Rate(t.started, 0)
 	r.mu.Lock()
 	r.transfers[keyOf(p)] = t
 	if w := r.activities[releaseOf(p)]; w != nil {
@@ -212,40 +214,8 @@ func (r *run) lasting(now time.Time, atLeast time.Duration) []string {
 	return texts
 }
 
-const (
-	// window is the period over which a rate is measured.
-	window = 10 * time.Second
-	// maxSamples is the maximum number of samples in a window.
-	maxSamples = 20
-	// maxRemaining is the maximum remaining time that is shown.
-	maxRemaining = 1000 * time.Hour
-)
-
-// rateMeter measures the rate of a transfer over a sliding window.
-type rateMeter struct {
-	samples []sample
-}
-
-type sample struct {
-	at    time.Time
-	moved int64
-}
-
-// rate records the number of bytes transferred so far. It returns the rate in bytes per
-// second, or 0 if the rate is unknown.
-func (p *rateMeter) rate(now time.Time, moved int64) int64 {
-	if n := len(p.samples); n == 0 || now.Sub(p.samples[n-1].at) >= window/maxSamples {
-		p.samples = append(p.samples, sample{now, moved})
-	}
-	for len(p.samples) > 1 && now.Sub(p.samples[1].at) >= window {
-		p.samples = slices.Delete(p.samples, 0, 1)
-	}
-	first := p.samples[0]
-	if now.Sub(first.at) < window/maxSamples {
-		return 0
-	}
-	return int64(float64(moved-first.moved) / now.Sub(first.at).Seconds())
-}
+// maxRemaining is the maximum remaining time that is shown.
+const maxRemaining = 1000 * time.Hour
 
 // remaining returns the time required to transfer the given number of bytes at a rate.
 func remaining(bytes, rate int64) string {

@@ -39,7 +39,7 @@ func NewServerLog(out *Report) *ServerLog {
 func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: loggedValue}
 	if json {
-		return slog.New(slog.NewJSONHandler(escaped{w, printableJSON}, options))
+		return slog.New(slog.NewJSONHandler(escaped{w, text.PrintableJSON}, options))
 	}
 	return slog.New(slog.NewTextHandler(escaped{w, Printable}, options))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
@@ -141,7 +142,7 @@ func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.V
 	if len(preReleases) == 0 {
 		return
 	}
-	o.skipped = append(o.skipped, skippedItem{a.String(), texts(preReleases)})
+	o.skipped = append(o.skipped, skippedItem{a.String(), text.Strings(preReleases)})
 }
 
 // noteSkipped prints how many pre-releases were skipped, and explains how to select a

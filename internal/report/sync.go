@@ -156,8 +156,24 @@ type declaredSummary struct {
 	Problems    []outcome.ErrorItem `json:"problems,omitempty"`
 }
 
-// Declared prints the providers of a declaration or, if explained is not empty, the settings
-// of the only one. problems are errors of the files that the declaration names.
+// CountedWanted returns the numbers of providers and modules.
+func CountedWanted(wanted []sync.Wanted) string {
+	modules := 0
+	for _, w := range wanted {
+		if w.IsModule() {
+			modules++
+		}
+	}
+	text := Counted(len(wanted)-modules, "provider")
+	if modules > 0 {
+		text += ", " + Counted(modules, "module")
+	}
+	return text
+}
+
+// Declared prints the providers and modules of a declaration or, if explained is not
+// empty, the settings of the only one. problems are errors of the files that the
+// declaration lists.
 func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, problems []error) error {
 	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}
 	for _, problem := range problems {
@@ -165,7 +181,7 @@ func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained [
 		summary.Problems = append(summary.Problems, *outcome.DescribeError(problem))
 	}
 	items := make([]declaredItem, len(wanted))
-	text := fmt.Sprintf("%s: %s, %s\n", d.Path, Counted(len(wanted), "provider"), Counted(len(d.Targets), "target"))
+	text := fmt.Sprintf("%s: %s, %s\n", d.Path, CountedWanted(wanted), Counted(len(d.Targets), "target"))
 	for n, w := range wanted {
 		i := declaredItem{Provider: w.Address.String(), SelectedBy: []string{}, Settings: explained}
 		for _, r := range w.Requirements {

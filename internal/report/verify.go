@@ -1,13 +1,17 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
@@ -22,6 +26,14 @@ type verifiedItem struct {
 	Signature  *SignatureItem `json:"signature,omitempty"`
 	findingCounts
 	Findings []finding.Finding `json:"findings,omitempty"`
+	// Pins contains the fingerprints that the trust file pins.
+	Pins []string `json:"pins,omitempty"`
+	// SBOM reports whether SBOMs describe all packages.
+	SBOM *bool `json:"sbom,omitempty"`
+	// Decisions contains the recorded decisions, oldest first.
+	Decisions []DecisionItem `json:"decisions,omitempty"`
+	// Time is the time of the check.
+	Time string `json:"time,omitempty"`
 	// Error explains why the release could not be checked.
 	Error *outcome.ErrorItem `json:"error,omitempty"`
 }
@@ -43,8 +55,8 @@ type verifySummary struct {
 }
 
 // verifyItems returns the items of reports. For each report, these are the checked
-// releases and, if there are findings about it, the repository.
-func verifyItems(reports []verify.Report) []verifiedItem {
+// releases and, if it has findings, the repository.
+func verifyItems(reports []verify.Report, rules trust.Rules) []verifiedItem {
 	var items []verifiedItem
 	for _, r := range reports {
 		if len(r.Findings) > 0 && r.Findings[0].Version == "" {
@@ -56,8 +68,10 @@ func verifyItems(reports []verify.Report) []verifiedItem {
 		for _, c := range r.Checked {
 			i := verifiedItem{
 				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-				Signature: describeVerdict(c.Verdict),
+				Signature: describeVerdict(c.Verdict), SBOM: &c.SBOM, Decisions: describeDecisions(c.Decisions), Time: c.Time.Format(time.RFC3339),
 			}
+			rule, _ := rules.For(c.Address)
+			i.Pins = rule.Fingerprints
 			for severity, n := range c.Counts {
 				i.count(severity, n)
 			}
@@ -90,9 +104,9 @@ func (o *Report) VerifiedProvider(r verify.Report, explained func(error) error) 
 	}
 }
 
-// Verified prints the result of verify. If a finding is an error, the exit code is 4,
-// even if checks failed.
-func (o *Report) Verified(reports []verify.Report, unknown []string) error {
+// Verified prints the result of verify. rules contains the pinned keys. If a finding is an
+// error, the exit code is 4, even if checks failed.
+func (o *Report) Verified(reports []verify.Report, unknown []string, rules trust.Rules) error {
 	found := found{rules: verify.Rules()}
 	summary := verifySummary{Skipped: o.skipped, Unknown: unknown}
 	for _, r := range reports {
@@ -109,7 +123,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 		found.findings = append(found.findings, r.Findings...)
 	}
 	found.more = summary.Omitted
-	items := verifyItems(reports)
+	items := verifyItems(reports, rules)
 	for _, i := range o.results {
 		found.failed = append(found.failed, finding.Finding{Subject: finding.Subject{Provider: i.Provider, Version: i.Version}, Message: i.Error.Message})
 		item := verifiedItem{Provider: i.Provider, Version: i.Version, Repository: i.Repository, Tag: i.Tag, Error: i.Error}
@@ -122,6 +136,9 @@ func (o *Report) Verified(reports []verify.Report, unknown []string) error {
 	text := summary.String()
 	if summary.Releases == 0 && len(o.results) > 0 {
 		text = "" // the printed errors are sufficient
+	}
+	if o.Format == Markdown {
+		found.findings, found.more, text = nil, 0, verifyMarkdown(items, summary)
 	}
 	if err := printFindings(o, "verify", items, summary, found, text); err != nil {
 		return err
@@ -139,4 +156,65 @@ func (s verifySummary) String() string {
 		failed = fmt.Sprintf(", %d of which could not be checked", s.Failed)
 	}
 	return fmt.Sprintf("%s%s: %s, %s, %s\n", Counted(s.Releases, "release"), failed, Counted(s.Errors, "error"), Counted(s.Warnings, "warning"), Counted(s.Notes, "note"))
+}
+
+// verifyMarkdown returns the report for people.
+func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
+	m := &markdown{
+		heading: "tofu-oci verify: " + strings.TrimSpace(summary.String()),
+		columns: []string{"provider", "version", "digest", "signature", "SBOM", "gates", "approvals", "checked"},
+	}
+	for _, i := range items {
+		about := i.Provider + " " + i.Version
+		m.fail(about, i.Error)
+		for _, f := range i.Findings {
+			m.fail(about, &outcome.ErrorItem{Message: fmt.Sprintf("%s: %s [%s]", f.Severity, f.Message, f.Code)})
+		}
+		if i.SBOM == nil {
+			continue
+		}
+		signature, sbom := "", "no"
+		if i.Signature != nil {
+			signature = joinWords(i.Signature.Verdict, i.Signature.Fingerprint)
+		}
+		if *i.SBOM {
+			sbom = "yes"
+		}
+		gates, approvals := i.decided()
+		m.row(asCode(i.Provider), asCode(i.Version), asCode(i.Digest), asCode(signature), sbom, gates, approvals, i.Time)
+	}
+	text, _ := m.text(maxSummary) // the heading fits
+	return text
+}
+
+// decided describes the last result of each gate, and all decisions of people.
+func (i verifiedItem) decided() (gates, approvals string) {
+	var names, people []string
+	results := map[string]string{}
+	for _, d := range i.Decisions {
+		name, _, _ := strings.Cut(cmp.Or(d.Gate, d.By), "@")
+		until := ""
+		if d.Expires != "" {
+			until = "until " + d.Expires
+		}
+		signed := ""
+		if d.Key != "" {
+			signed = "signed by " + d.Key
+		}
+		text := asCode(joinWords(d.Kind, name, d.Verdict, until, d.Reason, signed))
+		switch {
+		case d.Foreign:
+		case d.Gate == "":
+			people = append(people, text)
+		default:
+			if _, known := results[name]; !known {
+				names = append(names, name)
+			}
+			results[name] = text
+		}
+	}
+	for n, name := range names {
+		names[n] = results[name]
+	}
+	return strings.Join(names, " "), strings.Join(people, " ")
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // MaxItems is the maximum number of items that [Each] processes concurrently. The limit
@@ -51,4 +53,15 @@ func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int)
 		}
 	}
 	return reported
+}
+
+// All calls do for each item, with at most limit calls at a time. If a call fails, All
+// cancels the context of the other calls and returns the error.
+func All[T any](ctx context.Context, limit int, items []T, do func(ctx context.Context, i int, item T) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(limit)
+	for i, item := range items {
+		group.Go(func() error { return do(ctx, i, item) })
+	}
+	return group.Wait()
 }

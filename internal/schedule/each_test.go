@@ -9,10 +9,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestEachTellsInOrder completes the items in reverse order. It checks that the maximum
+// TestEachReportsInOrder completes the items in reverse order. It checks that the maximum
 // number of items is in progress, and that nothing is reported before the first item
 // has completed.
-func TestEachTellsInOrder(t *testing.T) {
+func TestEachReportsInOrder(t *testing.T) {
 	t.Parallel()
 	const n = schedule.MaxItems + 8
 	synctest.Test(t, func(t *testing.T) {
@@ -53,9 +53,9 @@ func TestEachTellsInOrder(t *testing.T) {
 	})
 }
 
-// TestEachBeginsNoMore checks that started items are completed and reported after the
+// TestEachStopsStarting checks that started items are completed and reported after the
 // context is canceled or do returns false.
-func TestEachBeginsNoMore(t *testing.T) {
+func TestEachStopsStarting(t *testing.T) {
 	t.Parallel()
 	const n = 10 * schedule.MaxItems
 	for name, ends := range map[string]func(cancel func()) (goOn bool){

@@ -12,8 +12,8 @@ import (
 
 // Limiter limits concurrency with a total number of slots and a number of slots per
 // key, for example per host. Slots are granted in the order of the requests, but a key
-// without free slots doesn't delay different keys. [Limiter.Throttle] temporarily
-// reduces a key's slots.
+// without free slots doesn't delay other keys. [Limiter.Throttle] temporarily reduces a
+// key's slots.
 type Limiter struct {
 	total, perKey int
 
@@ -36,9 +36,9 @@ func NewLimiter(total, perKey int) *Limiter {
 }
 
 // Exclusive returns a context for exclusive slots. With this context, [Limiter.Acquire]
-// waits until no other slot of the key is in use, and the key's remaining slots stay
-// free until the exclusive slot is released. Later calls for the same key also wait, so
-// the exclusive slot is eventually granted. After using the slot, call
+// waits until no other slot of the key is in use, and the key's other slots stay free
+// until the exclusive slot is released. Later calls for the same key also wait, so the
+// exclusive slot is eventually granted. After using the slot, call
 // [Limiter.ExclusiveDone].
 func Exclusive(ctx context.Context) context.Context {
 	return context.WithValue(ctx, exclusiveKey{}, true)

@@ -30,9 +30,9 @@ func (m *most) add(n int, keys ...string) {
 	}
 }
 
-// TestLimiterHoldsUnderLoad checks that, under load, all slots are used and the limit
-// is not exceeded.
-func TestLimiterHoldsUnderLoad(t *testing.T) {
+// TestLimiterUnderLoad checks that, under load, all slots are used and the limit is not
+// exceeded.
+func TestLimiterUnderLoad(t *testing.T) {
 	t.Parallel()
 	const total, perKey = 5, 3
 	synctest.Test(t, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestLimiterHoldsUnderLoad(t *testing.T) {
 }
 
 // TestLimiterIsFair checks that slots are granted in order, and that a key's queue does
-// not delay a different key.
+// not delay other keys.
 func TestLimiterIsFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

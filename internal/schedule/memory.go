@@ -6,7 +6,7 @@ import (
 )
 
 // MaxShared is the maximum number of bytes of documents that each item of [Each] can
-// hold while different items also hold documents. A release has a few kilobytes of
+// hold while other items also hold documents. A release has a few kilobytes of
 // documents. Only hostile servers send more.
 const MaxShared = 1 << 20
 
@@ -16,8 +16,8 @@ const MaxShared = 1 << 20
 // turns, so a run requires little more memory than its largest item. If ctx is
 // canceled, wait returns the context's error.
 //
-// Before the caller calls wait, it must release all large data and everything for which
-// different items wait. Otherwise, two items could wait for each other.
+// Before the caller calls wait, it must release all large data and everything that
+// other items wait for. Otherwise, two items could wait for each other.
 func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
 	m, _ := ctx.Value(memoryKey{}).(*memory)
 	if m == nil || !m.add(bytes) {
@@ -27,7 +27,7 @@ func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
 }
 
 // WithoutReservation returns a context in which [ReserveMemory] has no effect. It is
-// for work of one item that different items wait for.
+// for work of one item that other items wait for.
 func WithoutReservation(ctx context.Context) context.Context {
 	return context.WithValue(ctx, memoryKey{}, (*memory)(nil))
 }

@@ -38,10 +38,10 @@ func load(t *testing.T, l *schedule.Limiter, key string, n int) *most {
 	return seen
 }
 
-// TestSlow checks that a throttled key has no slots during the pause. After the pause,
-// the key has half of its slots and regains the rest one by one. Different keys are not
-// affected.
-func TestSlow(t *testing.T) {
+// TestThrottle checks that a throttled key has no slots during the pause. After the
+// pause, the key has half of its slots and regains the rest one by one. Other keys are
+// not affected.
+func TestThrottle(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const pause = 10*time.Second + time.Second/2
@@ -83,9 +83,9 @@ func TestSlow(t *testing.T) {
 	})
 }
 
-// TestSlowAlone checks that a host that rejected a single request gets one request at a
-// time, and that a later rejection is reported again.
-func TestSlowAlone(t *testing.T) {
+// TestThrottleSingleRequest checks that a host that rejected a single request gets one
+// request at a time, and that a later rejection is reported again.
+func TestThrottleSingleRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := schedule.NewLimiter(0, 8)
@@ -113,9 +113,9 @@ func TestSlowAlone(t *testing.T) {
 	})
 }
 
-// TestSlowInVain covers a host that rejects all requests for minutes. The host gets no
-// further pauses until a request succeeds.
-func TestSlowInVain(t *testing.T) {
+// TestThrottleGivesUp covers a host that rejects all requests for minutes. The host
+// gets no further pauses until a request succeeds.
+func TestThrottleGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := schedule.NewLimiter(0, 8)
@@ -142,9 +142,9 @@ func TestSlowInVain(t *testing.T) {
 	})
 }
 
-// TestAloneInVain checks that exclusive requests stop after three consecutive failures.
-// A success between failures prevents this.
-func TestAloneInVain(t *testing.T) {
+// TestExclusiveFailures checks that exclusive requests stop after three consecutive
+// failures. A success between failures prevents this.
+func TestExclusiveFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := schedule.NewLimiter(0, 8)
@@ -169,9 +169,9 @@ func TestAloneInVain(t *testing.T) {
 	})
 }
 
-// TestAlone checks when an exclusive slot is granted under constant load. It must be
-// granted after the slots in use and before all slots that are requested later.
-func TestAlone(t *testing.T) {
+// TestExclusive checks when an exclusive slot is granted under constant load. It must
+// be granted after the slots in use and before all slots that are requested later.
+func TestExclusive(t *testing.T) {
 	t.Parallel()
 	for name, limits := range map[string][2]int{"by key": {0, 4}, "in all": {4, 0}, "none": {0, 0}} {
 		t.Run(name, func(t *testing.T) {
@@ -219,9 +219,9 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestAloneGivesUp checks that requests continue if a waiter for an exclusive slot is
-// canceled.
-func TestAloneGivesUp(t *testing.T) {
+// TestExclusiveCanceled checks that requests continue if a waiter for an exclusive slot
+// is canceled.
+func TestExclusiveCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := schedule.NewLimiter(0, 4)

@@ -1,6 +1,9 @@
 package text
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // List joins words with commas and a conjunction, as in "a, b, and c" or "a or b".
 func List(words []string, conjunction string) string {
@@ -8,4 +11,12 @@ func List(words []string, conjunction string) string {
 		return strings.Join(words[:last], ", ") + ", " + conjunction + " " + words[last]
 	}
 	return strings.Join(words, " "+conjunction+" ")
+}
+
+// Strings returns the strings of values.
+func Strings[T fmt.Stringer](values []T) (all []string) {
+	for _, value := range values {
+		all = append(all, value.String())
+	}
+	return all
 }

@@ -25,12 +25,12 @@ func TestUserinfo(t *testing.T) {
 		{"oci-layout:/home/a@b/{type}", "oci-layout:/home/a@b/{type}"},
 	} {
 		if got := text.RedactUserinfo(test.text); got != test.want {
-			t.Errorf("%q gives %q, want %q", test.text, got, test.want)
+			t.Errorf("%q became %q, want %q", test.text, got, test.want)
 		}
 	}
 }
 
-func TestUserinfoAtKeepsThePlace(t *testing.T) {
+func TestUserinfoAtAdjustsOffset(t *testing.T) {
 	t.Parallel()
 	const written = "https://user:secret@host/bad"
 	for _, test := range []struct {

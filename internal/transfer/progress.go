@@ -36,9 +36,9 @@ func (c *Transfer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// End reports the end of a transfer whose write returned err, and returns the actual
-// error. The library that pushes can wrap or hide errors of the source. A rejection in
-// the middle of a transfer means that the token has expired.
+// End reports the end of a transfer. err is the result of the write. End returns the
+// error that caused it. The library that pushes can wrap or hide errors of the source.
+// A rejection in the middle of a transfer means that the token has expired.
 func (c *Transfer) End(err error) error {
 	if failed := c.Err(); failed != nil {
 		err = failed

@@ -177,9 +177,9 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReadersShareTheWindows checks that many readers use no more memory than a single
+// TestReadersShareMemory checks that many readers use no more memory than a single
 // reader.
-func TestReadersShareTheWindows(t *testing.T) {
+func TestReadersShareMemory(t *testing.T) {
 	t.Parallel()
 	for _, readers := range []int{1, 2, 5, 17} {
 		synctest.Test(t, func(t *testing.T) {

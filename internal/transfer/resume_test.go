@@ -13,9 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 )
 
-// TestBodyEarnsTries checks that a transfer with progress can be interrupted more often
-// than a transfer without progress. A transfer with little progress must end.
-func TestBodyEarnsTries(t *testing.T) {
+// TestProgressAllowsMoreTries checks that a transfer with progress can be interrupted
+// more often than a transfer without progress. A transfer with little progress must
+// end.
+func TestProgressAllowsMoreTries(t *testing.T) {
 	t.Parallel()
 	content := pattern()[:40*mebibyte]
 	for name, test := range map[string]struct {
@@ -48,9 +49,9 @@ func TestBodyEarnsTries(t *testing.T) {
 	}
 }
 
-// TestBodyEndsWithItsContext checks that a pause that is canceled is not reported as an
-// interruption.
-func TestBodyEndsWithItsContext(t *testing.T) {
+// TestCanceledPauseIsNotReported checks that a pause that is canceled is not reported
+// as an interruption.
+func TestCanceledPauseIsNotReported(t *testing.T) {
 	t.Parallel()
 	body := &transfer.ResumedBody{
 		End: 9, Current: io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF)),
@@ -62,8 +63,8 @@ func TestBodyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// TestBodyLetsTooMuchThrough checks that bytes beyond the end are returned.
-func TestBodyLetsTooMuchThrough(t *testing.T) {
+// TestBodyReturnsExcessBytes checks that bytes beyond the end are returned.
+func TestBodyReturnsExcessBytes(t *testing.T) {
 	t.Parallel()
 	body := &transfer.ResumedBody{End: 3, Current: io.NopCloser(bytes.NewReader([]byte("12345")))}
 	if got, err := io.ReadAll(body); string(got) != "12345" || err != nil {

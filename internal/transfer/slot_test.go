@@ -36,10 +36,10 @@ func (h *host) move() error {
 	return nil
 }
 
-// TestLastTryAlone covers many small and large transfers with a host that can handle
-// only one transfer at a time. All transfers must succeed although they start
+// TestLastTryIsExclusive covers many small and large transfers with a host that can
+// handle only one transfer at a time. All transfers must succeed although they start
 // concurrently.
-func TestLastTryAlone(t *testing.T) {
+func TestLastTryIsExclusive(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool, h := schedule.NewTransfers(4), &host{}
@@ -65,9 +65,9 @@ func TestLastTryAlone(t *testing.T) {
 	})
 }
 
-// TestLastTryGivesUp checks that waiting for an exclusive slot ends when the context is
-// canceled, and that it does not block other transfers.
-func TestLastTryGivesUp(t *testing.T) {
+// TestLastTryCanceled checks that waiting for an exclusive slot ends when the context
+// is canceled, and that it does not block other transfers.
+func TestLastTryCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		pool := schedule.NewTransfers(4)

@@ -75,7 +75,7 @@ func TestDo(t *testing.T) {
 	}
 }
 
-func TestDoIsCancelled(t *testing.T) {
+func TestDoIsCanceled(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted := errors.New("interrupted")
@@ -89,9 +89,9 @@ func TestDoIsCancelled(t *testing.T) {
 	}
 }
 
-// TestDoWaitsAsAsked checks that Retry-After applies if it is longer than the Retrier's
-// pause.
-func TestDoWaitsAsAsked(t *testing.T) {
+// TestDoRespectsRetryAfter checks that Retry-After applies if it is longer than the
+// Retrier's pause.
+func TestDoRespectsRetryAfter(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := transfer.Retrier{

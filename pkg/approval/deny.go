@@ -1,14 +1,12 @@
 package approval
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -23,6 +21,8 @@ type DenyOptions struct {
 	Reason string
 	// By names the person who made the decision. It can be empty.
 	By string
+	// Signer, if not nil, signs the record of the denial.
+	Signer artifact.Signer
 	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
 	// DryRun computes the result and writes nothing.
@@ -36,10 +36,11 @@ type DenyOptions struct {
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
 // [Result] Stays), and the tag of the version stays unchanged (see [Result] Live). The
-// tag of a pruned version also stays, because OpenTofu ignores it. If a denied version
-// has no other tags, the result is [publish.Unchanged], and the existing reason is
-// kept. If a version is not pending, released, or pruned, Deny returns
-// [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
+// tag of a pruned version also stays, because OpenTofu ignores it. Deny replaces the
+// denial of a gate, so that no gate can revoke it. If a person has denied the version
+// before, and it has no other tags, the result is [publish.Unchanged], and the existing
+// reason is kept. If a version is not pending, released, pruned, or denied, Deny
+// returns [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
 // *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
@@ -57,7 +58,8 @@ type denying struct {
 
 func (d denying) run(ctx context.Context) (Result, error) {
 	r := Result{Address: d.address, Version: d.version, Status: publish.Denied, Tag: artifact.DeniedTag(d.version)}
-	denial := artifact.Denial{Reason: d.options.Reason, By: d.options.By, Packages: map[provider.Platform]digest.Digest{}}
+	denial := repository.NewDecision(d.repo, artifact.DecisionDeny, artifact.VerdictDeny, d.address, d.version)
+	denial.Reason, denial.By, denial.Packages = d.options.Reason, d.options.By, map[string]digest.Digest{}
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
@@ -80,7 +82,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		return r, nil
 	}
 	if found.existing == nil {
-		if err := d.record(ctx, packed, found.subject); err != nil {
+		if err := repository.RecordDenial(ctx, d.repo, d.version, packed, found.subject.Descriptor); err != nil {
 			return r, fmt.Errorf("recording the denial: %w", err)
 		}
 		// After this delay, every run that checked for a denial before the denial was
@@ -110,7 +112,7 @@ type deniable struct {
 	// subject is the release that the denial refers to.
 	subject repository.Inspection
 	// existing is the existing denial if it is kept, otherwise nil.
-	existing *repository.DenialRecord
+	existing *repository.DecisionRecord
 }
 
 // inspect inspects the tags. It returns an error if the version can't be denied because
@@ -143,7 +145,13 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 			return f, err
 		}
 	}
-	again := f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
+	byGate := denied != nil && denied.Record.Kind == artifact.DecisionGate
+	if byGate && !f.subject.Exists() {
+		if f.subject, err = d.inspectDenied(ctx); err != nil {
+			return f, err
+		}
+	}
+	again := byGate || f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
 		f.existing = &denied.Record
@@ -166,42 +174,36 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 	return i, d.checkProvider(i, d.options.Aliases)
 }
 
+// inspectDenied inspects the release that a gate has denied. If its index is missing, the
+// result contains only the descriptor of the index.
+func (d denying) inspectDenied(ctx context.Context) (repository.Inspection, error) {
+	denial, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
+	if err != nil {
+		return denial, err
+	}
+	m, err := artifact.ParseDecisionManifest(denial.Bytes)
+	if err != nil {
+		return denial, err
+	}
+	i, err := repository.Inspect(ctx, d.repo, m.Index.Digest.String(), repository.DepthManifests)
+	if err != nil || i.Exists() && !i.Dangling {
+		return i, err
+	}
+	return repository.Inspection{Digest: m.Index.Digest, Descriptor: m.Index}, nil
+}
+
 // pack creates the denial, and describes it in the result.
-func (d denying) pack(denial artifact.Denial, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
+func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = d.packages(subject)
 	for _, p := range r.Packages {
 		if p.Digest != "" {
-			denial.Packages[p.Platform] = p.Digest
+			denial.Packages[p.Platform.String()] = p.Digest
 		}
 	}
-	packed, err := denial.Pack(subject.Descriptor)
+	packed, err := denial.Pack(subject.Descriptor, d.options.Signer)
 	r.Digest = packed.Manifest.Descriptor.Digest
-	r.Record = &repository.DenialRecord{Denial: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
+	r.Record = &repository.DecisionRecord{Decision: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}
 	return packed, err
-}
-
-// record stores the denial as a referrer of the index, and under its tag.
-func (d denying) record(ctx context.Context, packed artifact.Referrer, subject repository.Inspection) error {
-	_, err := repository.Attach(ctx, d.repo, []provider.Document{packed.Document}, subject.Descriptor)
-	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) { // without this list, only the tag refers to the denial
-		return err
-	}
-	return d.push(ctx, packed)
-}
-
-// push stores the denial under its tag, unless the tag already points to it.
-func (d denying) push(ctx context.Context, packed artifact.Referrer) error {
-	before, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
-	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
-		return err
-	}
-	for _, blob := range []provider.Document{packed.Config, packed.Document} {
-		descriptor := ocispec.Descriptor{MediaType: blob.MediaType, Digest: blob.Digest, Size: blob.Size}
-		if err := d.repo.PushBlob(ctx, descriptor, bytes.NewReader(blob.Bytes)); err != nil {
-			return err
-		}
-	}
-	return d.repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
 }
 
 // unstage deletes the pending tag or points the tag to the denial.
@@ -231,7 +233,7 @@ func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live,
 		return live, err
 	}
 	// Some registries delete a manifest's referrers together with the manifest.
-	return nil, d.push(ctx, packed)
+	return nil, repository.TagDenial(ctx, d.repo, d.version, packed)
 }
 
 // deleteLatest deletes the tag latest of a module if it points to the denied version.

@@ -59,6 +59,44 @@ func TestDeny(t *testing.T) {
 	})
 }
 
+// TestDenyAfterGate checks that a person's denial replaces the denial of a gate, even if
+// the registry has garbage-collected the index, and that it is kept afterwards.
+func TestDenyAfterGate(t *testing.T) {
+	t.Parallel()
+	for _, collected := range []bool{false, true} {
+		eachWorld(t, func(t *testing.T, w *world) {
+			index := w.put(t, waiting, both)
+			subject := w.inspect(t, waiting).Descriptor
+			d := repository.NewDecision(w.repo, artifact.DecisionGate, artifact.VerdictDeny, w.address, w.version)
+			d.Gate, d.Reason = "scan@0123456789ab", "contains GO-2024-0001"
+			packed, err := d.Pack(subject, nil)
+			if err == nil {
+				err = repository.RecordDenial(t.Context(), w.repo, w.version, packed, subject)
+			}
+			if err == nil {
+				err = repository.Untag(t.Context(), w.repo, waiting, index, repository.Inspection{})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if collected && w.registry != nil {
+				w.registry.Delete(t, repositoryName, index.String())
+			}
+			r := w.deny(t, because)
+			if r.Status != publish.Denied || r.Digest != w.at(t, denied) || r.Record.Index != index || r.Record.Kind != artifact.DecisionDeny {
+				t.Errorf("got %+v", r)
+			}
+			if again := w.deny(t, approval.DenyOptions{Reason: "another"}); again.Status != publish.Unchanged || again.Record.Reason != because.Reason {
+				t.Errorf("again: %+v", again)
+			}
+			history, err := approval.History(t.Context(), w.repo, w.address, w.version)
+			if err != nil || len(history) != 2 || history[0].Reason != d.Reason || history[1].Reason != because.Reason {
+				t.Errorf("got %+v, %v", history, err)
+			}
+		})
+	}
+}
+
 // TestDenialIsReferrer checks that the denial refers to the index, but is not one of its documents.
 func TestDenialIsReferrer(t *testing.T) {
 	t.Parallel()
@@ -83,11 +121,11 @@ func TestDenialIsReferrer(t *testing.T) {
 		types := map[string]bool{}
 		for _, d := range list {
 			types[d.ArtifactType] = true
-			if d.ArtifactType == artifact.TypeDenial && d.Digest != r.Digest {
+			if d.ArtifactType == artifact.TypeDecision && d.Digest != r.Digest {
 				t.Errorf("another denial: %s", d.Digest)
 			}
 		}
-		if diff := cmp.Diff(map[string]bool{artifact.TypeDenial: true, artifact.MediaTypeSPDX: true}, types); diff != "" {
+		if diff := cmp.Diff(map[string]bool{artifact.TypeDecision: true, artifact.MediaTypeSPDX: true}, types); diff != "" {
 			t.Error(diff)
 		}
 		documents, err := repository.Documents(t.Context(), w.repo, index.Digest)
@@ -106,7 +144,7 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	w.deny(t, because)
 	w.registry.Delete(t, repositoryName, index.String())
 	record, _, err := repository.ReadDenial(t.Context(), w.repo, w.version)
-	if err != nil || record.Reason != because.Reason || record.Packages[nouns.Plan9] == "" {
+	if err != nil || record.Reason != because.Reason || record.Packages[nouns.Plan9.String()] == "" {
 		t.Errorf("got %+v, %v", record, err)
 	}
 	// A denial without its document still denies the version.
@@ -146,7 +184,7 @@ func TestDenyLive(t *testing.T) {
 				if r := w.deny(t, because); r.Status != publish.Unchanged {
 					t.Errorf("again: %+v", r)
 				}
-				// A different tool restores the tag.
+				// Another tool restores the tag.
 				w.put(t, version, both)
 				_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
 				if _, ok := errors.AsType[*repository.DeniedError](err); !ok {

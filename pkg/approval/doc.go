@@ -40,9 +40,9 @@ type Result struct {
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
 	// Record is the denial, or nil.
-	Record *repository.DenialRecord
+	Record *repository.DecisionRecord
 	// Approval is the approval that Promote recorded, or nil.
-	Approval *artifact.Approval
+	Approval *artifact.Decision
 	// From is the pending or pruned tag of a release that was promoted.
 	From string
 	// Stays describes why the pending or pruned tag still exists, or is nil if the tag

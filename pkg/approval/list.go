@@ -2,12 +2,11 @@ package approval
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -16,9 +15,6 @@ import (
 
 // maxConcurrency is the number of versions that are inspected concurrently.
 const maxConcurrency = 8
-
-// maxApproval is the maximum size of an approval in bytes.
-const maxApproval = 64 << 10
 
 // Pruned is the state of a version that was pruned. [Promote] restores it.
 const Pruned publish.Status = "pruned"
@@ -36,7 +32,7 @@ type Entry struct {
 	Digest    digest.Digest
 	Platforms []provider.Platform
 	// Record is the denial, or nil.
-	Record *repository.DenialRecord
+	Record *repository.DecisionRecord
 }
 
 // List returns the pending, denied, and pruned versions of a repository, newest first. It returns
@@ -51,18 +47,13 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	pruned := slices.DeleteFunc(artifact.Tags(tags).Pruned(), released)
 	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied, pruned))
 	entries := make([]Entry, len(versions))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrency)
-	for n, v := range versions {
-		group.Go(func() (err error) {
-			entries[n], err = entry(ctx, repo, v, released(v), slices.Contains(denied, v))
-			if err == nil && entries[n].Tag == "" && slices.Contains(pruned, v) {
-				entries[n], err = prunedEntry(ctx, repo, v)
-			}
-			return err
-		})
-	}
-	err = group.Wait()
+	err = schedule.All(ctx, maxConcurrency, versions, func(ctx context.Context, n int, v provider.Version) (err error) {
+		entries[n], err = entry(ctx, repo, v, released(v), slices.Contains(denied, v))
+		if err == nil && entries[n].Tag == "" && slices.Contains(pruned, v) {
+			entries[n], err = prunedEntry(ctx, repo, v)
+		}
+		return err
+	})
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
@@ -102,25 +93,12 @@ func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version
 	return Entry{Version: v, State: Pruned, Tag: i.Tag, Digest: i.Digest, Platforms: i.Index.Platforms()}, nil
 }
 
-// Approvals returns the approvals among the documents that refer to a release. It
-// ignores other documents.
-func Approvals(ctx context.Context, documents []provider.Document) ([]artifact.Approval, error) {
-	var approvals []artifact.Approval
-	for _, d := range documents {
-		if d.MediaType != artifact.TypeApproval || d.Size > maxApproval {
-			continue
-		}
-		data, err := d.Read(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if a, err := artifact.ParseApproval(data); err == nil {
-			approvals = append(approvals, a)
+func platformsOf(r repository.DecisionRecord) []provider.Platform {
+	var platforms []provider.Platform
+	for name := range r.Packages {
+		if platform, err := provider.ParsePlatform(name); err == nil {
+			platforms = append(platforms, platform)
 		}
 	}
-	return approvals, nil
-}
-
-func platformsOf(r repository.DenialRecord) []provider.Platform {
-	return provider.SortPlatforms(slices.Collect(maps.Keys(r.Packages)))
+	return provider.SortPlatforms(platforms)
 }

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -145,24 +144,20 @@ func ListMany(ctx context.Context, wanted []provider.Requirement, open func(prov
 		}
 	}
 	lists := make([]Listed, len(addresses))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxRepositories)
-	for i, a := range addresses {
-		group.Go(func() error {
-			l := &lists[i]
-			l.Address = a
-			repo, err := open(a)
-			if err == nil {
-				l.Entries, err = List(ctx, repo)
-			}
-			if errors.Is(err, repository.ErrNoRepository) {
-				l.Missing, err = err, nil
-			}
-			if err != nil {
-				err = fmt.Errorf("%s: %w", a, err)
-			}
-			return err
-		})
-	}
-	return lists, group.Wait()
+	err := schedule.All(ctx, maxRepositories, addresses, func(ctx context.Context, i int, a provider.Address) error {
+		l := &lists[i]
+		l.Address = a
+		repo, err := open(a)
+		if err == nil {
+			l.Entries, err = List(ctx, repo)
+		}
+		if errors.Is(err, repository.ErrNoRepository) {
+			l.Missing, err = err, nil
+		}
+		if err != nil {
+			err = fmt.Errorf("%s: %w", a, err)
+		}
+		return err
+	})
+	return lists, err
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -19,13 +21,20 @@ type PromoteOptions struct {
 	// the release was staged might not be trusted now. If Verify returns an error,
 	// Promote fails with this error. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Approval records who made the decision and why. If it is not the zero value, it
-	// is attached to the index of the release, even if the version is already released.
-	Approval artifact.Approval
+	// Gates decide about the release before the tag is written. A held release stays
+	// pending, and Promote returns a *[gate.HeldError]. Gates don't run in a dry run.
+	Gates gate.Gates
+	// Reason, By, and Expires record why and by whom the release was approved, and how
+	// long the approval is valid. Signer signs the record. If one of them is set, the
+	// decision is recorded, even if the version is already released. See
+	// [repository.Record].
+	Reason, By string
+	Expires    time.Time
+	Signer     artifact.Signer
 	// Aliases lists other providers whose releases the repository can contain.
 	Aliases provider.Aliases
 	// Force replaces a version with different content. It also promotes a denied
-	// version and removes the denial.
+	// version and removes the denial. The override is always recorded.
 	Force bool
 	// DryRun computes the result and writes nothing.
 	DryRun bool
@@ -34,7 +43,8 @@ type PromoteOptions struct {
 // Promote points the tag of the version to the pending index, and then deletes the
 // pending tag. It transfers no blobs and no manifests, and the digest stays the same.
 // Running Promote again completes an interrupted run. If the version is already
-// promoted, the status is [publish.Unchanged]. If the version was pruned and is neither
+// promoted, the status is [publish.Unchanged], and gates run only if the allowance of one of
+// them has expired. If the version was pruned and is neither
 // pending nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
 // [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
@@ -56,7 +66,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
 	// 1. Inspect the denial and the released version.
 	denied, err := asDenied(repository.CheckDenied(ctx, p.repo, p.version))
-	if err == nil && denied != nil && !p.options.Force {
+	if err == nil && denied != nil && !p.options.Force && !p.options.Gates.Reconsider(denied.Record) {
 		err = denied
 	}
 	if err != nil {
@@ -85,7 +95,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	if r.Status == publish.Unchanged {
 		r.Digest = version.Digest
-		if err := p.record(ctx, &r, version); err != nil {
+		if err := p.confirm(ctx, &r, version); err != nil {
 			return r, err
 		}
 		return p.deleteTags(ctx, r, pending, version)
@@ -99,6 +109,9 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 		if r.Verdict, err = p.options.Verify(ctx, release); err != nil {
 			return r, err
 		}
+	}
+	if err := p.runGates(ctx, release, pending, r.Verdict); err != nil {
+		return r, err
 	}
 	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
 		return r, err
@@ -116,22 +129,77 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	return p.deleteTags(ctx, r, pending, pending)
 }
 
-// record attaches the approval to an index before the tag of the version is written.
-func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
-	if p.options.Approval == (artifact.Approval{}) {
-		return nil
-	}
-	document, err := p.options.Approval.Document()
-	if err != nil {
-		return err
-	}
-	r.Approval = &p.options.Approval
+// runGates runs the gates, but not in a dry run. If a gate denies the release, runGates
+// deletes the pending tag.
+func (p promotion) runGates(ctx context.Context, r provider.Release, pending repository.Inspection, v provider.Verdict) error {
 	if p.options.DryRun {
 		return nil
 	}
-	if _, err := repository.Attach(ctx, p.repo, []provider.Document{document}, i.Descriptor); err != nil {
+	c := gate.Candidate{Action: gate.Promote, Release: r, Index: indexOf(pending), Signature: v, Signer: p.options.Signer}
+	err := p.options.Gates.Enforce(ctx, p.repo, c)
+	if denied, failure := asDenied(err); denied == nil {
+		return failure
+	}
+	if _, failed := p.deleteTag(ctx, pending, repository.Inspection{}); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+// confirm renews an expired allowance of a released version, and records the approval.
+func (p promotion) confirm(ctx context.Context, r *Result, version repository.Inspection) error {
+	if err := p.renew(ctx, r, version); err != nil {
+		return err
+	}
+	return p.record(ctx, r, version)
+}
+
+// renew runs the gates for a released version if the allowance of one of them has expired.
+// It never deletes the version's tag.
+func (p promotion) renew(ctx context.Context, r *Result, version repository.Inspection) error {
+	if p.options.DryRun || len(p.options.Gates) == 0 {
+		return nil
+	}
+	err := gate.CheckExpired(ctx, p.repo, version.Digest)
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || !p.options.Gates.Has(expired.Gate()) {
+		if ok {
+			err = nil
+		}
+		return err
+	}
+	release, err := oci.FromInspection(ctx, p.repo, version, p.address, p.version, version.Index.Platforms())
+	if err == nil && p.options.Verify != nil {
+		r.Verdict, err = p.options.Verify(ctx, release)
+	}
+	if err != nil {
+		return err
+	}
+	return p.options.Gates.Enforce(ctx, p.repo, gate.Candidate{Action: gate.Promote, Release: release, Index: indexOf(version), Signature: r.Verdict, Signer: p.options.Signer})
+}
+
+// record records the approval of an index before the tag of the version is written.
+func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
+	o := p.options
+	requested := o.Reason != "" || o.By != "" || o.Signer != nil || !o.Expires.IsZero()
+	d := repository.NewDecision(p.repo, artifact.DecisionPromote, artifact.VerdictAllow, p.address, p.version)
+	d.Reason, d.By, d.Expires, d.Index = o.Reason, o.By, o.Expires, i.Digest
+	switch {
+	case r.Status == publish.Replaced || r.Record != nil:
+		d.Kind = artifact.DecisionForce
+	case !requested:
+		return nil
+	}
+	err := d.Check()
+	if err == nil && !o.DryRun {
+		err = repository.Record(ctx, p.repo, d, i.Descriptor, o.Signer)
+	}
+	if errors.Is(err, repository.ErrNoReferrersList) && !requested {
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("recording the approval: %w", err)
 	}
+	r.Approval = &d
 	return nil
 }
 

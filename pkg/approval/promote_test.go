@@ -79,22 +79,18 @@ func TestPromoteRecord(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		index := w.put(t, waiting, both)
-		o := approval.PromoteOptions{Approval: artifact.Approval{Reason: "tested", By: "jane"}, DryRun: true}
+		o := approval.PromoteOptions{Reason: "tested", By: "jane", DryRun: true}
 		recorded := func() int {
-			documents, err := repository.Documents(t.Context(), w.repo, index)
+			records, err := repository.Decisions(t.Context(), w.repo, index)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, d := range documents {
-				data, err := d.Read(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got, err := artifact.ParseApproval(data); err != nil || got != o.Approval || d.MediaType != artifact.TypeApproval {
-					t.Errorf("got %+v, %v", got, err)
+			for _, r := range records {
+				if r.Kind != artifact.DecisionPromote || r.Reason != "tested" || r.By != "jane" || r.Decision.Index != index || time.Since(r.Time) > time.Hour || r.Signature != nil {
+					t.Errorf("got %+v", r)
 				}
 			}
-			return len(documents)
+			return len(records)
 		}
 		if r := w.promote(t, o); recorded() != 0 || r.Approval == nil {
 			t.Errorf("a dry run: %+v", r)
@@ -108,15 +104,16 @@ func TestPromoteRecord(t *testing.T) {
 		if r := w.promote(t, approval.PromoteOptions{}); r.Approval != nil || recorded() != 1 {
 			t.Errorf("without a record: %+v", r)
 		}
-		long := approval.PromoteOptions{Approval: artifact.Approval{Reason: strings.Repeat("x", 5<<10)}}
+		long := approval.PromoteOptions{Reason: strings.Repeat("x", 5<<10)}
 		if _, err := approval.Promote(t.Context(), w.repo, w.address, w.version, long); err == nil {
 			t.Error("a reason of 5 KiB was accepted")
 		}
 	})
 }
 
-// TestPromoteBeside checks the promotion of a version that is already released.
-func TestPromoteBeside(t *testing.T) {
+// TestPromoteReleasedVersion checks the promotion of a version that is already
+// released.
+func TestPromoteReleasedVersion(t *testing.T) {
 	t.Parallel()
 	sbom := map[provider.Platform]pkg{nouns.Plan9: {content: "plan9", documents: []string{"plan9.spdx.json"}}}
 	other := map[provider.Platform]pkg{nouns.Plan9: {content: "rebuilt"}}

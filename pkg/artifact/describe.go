@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"fmt"
-	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
@@ -52,13 +51,4 @@ func hasPlatforms(doc document) bool {
 		}
 	}
 	return false
-}
-
-// clip truncates text from repositories for messages.
-func clip(s string) string {
-	const maxLength = 100
-	if len(s) > maxLength {
-		s = s[:maxLength] + "…"
-	}
-	return strings.ToValidUTF8(s, "�")
 }

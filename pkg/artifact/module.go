@@ -22,8 +22,8 @@ type Module struct {
 }
 
 // PackModule builds the artifact of a module package, without its zip. The manifest is
-// the Index of the result, and the result has no Manifests. Equal input results in
-// equal bytes.
+// the Index of the result, and the result has no Manifests. Identical input results in
+// identical bytes.
 func PackModule(m Module) (Packed, error) {
 	zip, err := zipDescriptor(m.Zip)
 	if err != nil {

@@ -69,9 +69,9 @@ type Packed struct {
 	Index     Blob
 }
 
-// Pack builds the artifact of a release. All packages must have a size. Equal input
-// results in equal bytes, because everything is sorted and nothing depends on the clock
-// or the machine.
+// Pack builds the artifact of a release. All packages must have a size. Identical input
+// results in identical bytes, because everything is sorted and nothing depends on the
+// clock or the machine.
 func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: no packages", r.Address, r.Version)
@@ -208,21 +208,6 @@ func checkDocument(d provider.Document) error {
 	return nil
 }
 
-// isSHA256 reports whether d is "sha256:" followed by 64 lower-case hexadecimal digits.
-// It is faster than [digest.Digest.Validate], which uses regular expressions.
-func isSHA256(d digest.Digest) bool {
-	encoded, found := strings.CutPrefix(string(d), "sha256:")
-	if !found || len(encoded) != 64 {
-		return false
-	}
-	for _, c := range []byte(encoded) {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
 func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 	if err := provider.CheckFilename(title(p)); err != nil {
 		return ocispec.Descriptor{}, err
@@ -263,30 +248,43 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 // Referrer is a document about all platforms of a release, in a separate manifest whose subject is
 // the index of the release.
 type Referrer struct {
-	// Manifest refers to Config and Document, which must be pushed first.
+	// Manifest refers to Config, Document, and More, which must be pushed first. More
+	// contains the documents in further layers.
 	Manifest         Blob
 	Config, Document provider.Document
+	More             []provider.Document
 	// Entry is the descriptor of the manifest in a list of referrers.
 	Entry ocispec.Descriptor
 }
 
-// PackReferrer builds a referrer for a document about the index. Equal input results in
-// equal bytes, so attaching a document again has no effect.
-func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
-	if err := checkDocument(document); err != nil {
-		return Referrer{}, err
+// PackReferrer builds a referrer for a document about the index. more contains the
+// documents in further layers. Identical input results in identical bytes, so attaching
+// a document again has no effect.
+func PackReferrer(document provider.Document, index ocispec.Descriptor, more ...provider.Document) (Referrer, error) {
+	var layers []ocispec.Descriptor
+	for _, d := range append([]provider.Document{document}, more...) {
+		if err := checkDocument(d); err != nil {
+			return Referrer{}, err
+		}
+		layers = append(layers, ocispec.Descriptor{
+			MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, Annotations: map[string]string{ocispec.AnnotationTitle: d.Name},
+		})
 	}
-	annotations := map[string]string{ocispec.AnnotationTitle: document.Name}
+	r, err := packReferrer(document, index, ocispec.DescriptorEmptyJSON, layers, layers[0].Annotations)
+	r.More = more
+	return r, err
+}
+
+// packReferrer builds a referrer with the artifact type of a document.
+func packReferrer(document provider.Document, subject, config ocispec.Descriptor, layers []ocispec.Descriptor, annotations map[string]string) (Referrer, error) {
 	manifest, err := marshal(ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
 		ArtifactType: document.MediaType,
-		Config:       ocispec.DescriptorEmptyJSON,
-		Layers: []ocispec.Descriptor{{
-			MediaType: document.MediaType, Digest: document.Digest, Size: document.Size, Annotations: annotations,
-		}},
-		Subject:     &ocispec.Descriptor{MediaType: index.MediaType, Digest: index.Digest, Size: index.Size},
-		Annotations: annotations,
+		Config:       config,
+		Layers:       layers,
+		Subject:      &ocispec.Descriptor{MediaType: subject.MediaType, Digest: subject.Digest, Size: subject.Size},
+		Annotations:  annotations,
 	}, ocispec.MediaTypeImageManifest, document.MediaType)
 	if err != nil {
 		return Referrer{}, err
@@ -294,6 +292,11 @@ func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referre
 	entry := manifest.Descriptor
 	entry.Annotations = annotations
 	return Referrer{Manifest: manifest, Config: emptyConfig(), Document: document, Entry: entry}, nil
+}
+
+// Documents returns the content that must be pushed before the manifest.
+func (r Referrer) Documents() []provider.Document {
+	return append([]provider.Document{r.Config, r.Document}, r.More...)
 }
 
 func marshal(v any, mediaType, artifactType string) (Blob, error) {

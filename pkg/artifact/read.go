@@ -1,7 +1,6 @@
 package artifact
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -292,26 +291,4 @@ func checkManifest(m Manifest, zips, sumsLayers int) error {
 		return formatError("invalid zip layer: %v", err)
 	}
 	return nil
-}
-
-// checkDescriptor rejects digests other than SHA-256 and invalid sizes. If limit is negative, any
-// size is valid.
-func checkDescriptor(d ocispec.Descriptor, limit int64) error {
-	if err := checkDigest(d.Digest); err != nil {
-		return err
-	}
-	if d.Size < 0 || limit >= 0 && d.Size > limit {
-		return fmt.Errorf("invalid size %d", d.Size)
-	}
-	return nil
-}
-
-func checkDigest(d digest.Digest) error {
-	if isSHA256(d) {
-		return nil
-	}
-	if err := d.Validate(); err != nil {
-		return fmt.Errorf("invalid digest %q: %w", clip(string(d)), err)
-	}
-	return fmt.Errorf("invalid digest %q: want sha256", clip(string(d)))
 }

@@ -43,11 +43,11 @@ func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	return document, err
 }
 
-// RefersTo reports whether a manifest other than a denial has the given subject.
+// RefersTo reports whether a manifest other than a decision has the given subject.
 func RefersTo(data []byte, subject digest.Digest) bool {
 	var manifest ocispec.Manifest
 	err := decode(data, &manifest)
-	return err == nil && manifest.Subject != nil && manifest.Subject.Digest == subject && manifest.ArtifactType != TypeDenial
+	return err == nil && manifest.Subject != nil && manifest.Subject.Digest == subject && manifest.ArtifactType != TypeDecision
 }
 
 func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Descriptor, err error) {

@@ -36,7 +36,7 @@ type SyncRecord struct {
 }
 
 // Pack builds the manifest of a record. It refers only to config, which must be pushed first. Equal
-// records have equal bytes. Dates are truncated to seconds.
+// records have identical bytes. Dates are truncated to seconds.
 func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) {
 	if n := len(r.Unwanted) + len(r.Pruned); n > maxSyncDates {
 		return manifest, config, fmt.Errorf("sync record has %d dates; the maximum is %d", n, maxSyncDates)

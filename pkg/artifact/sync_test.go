@@ -53,7 +53,8 @@ func TestTagsNewest(t *testing.T) {
 	}
 }
 
-// TestSyncRecord checks that records survive a round trip, and that equal records have equal bytes.
+// TestSyncRecord checks that records survive a round trip, and that equal records have
+// identical bytes.
 func TestSyncRecord(t *testing.T) {
 	t.Parallel()
 	a, b := nouns.Version(t, "1.2.3"), nouns.Version(t, "1.2.3-rc1+build")
@@ -110,7 +111,7 @@ func TestParseSyncRecord(t *testing.T) {
 		many[fmt.Sprintf("io.github.tofu-oci.pruned.1.0.%d", i)] = "2026-03-04T05:06:07Z"
 	}
 	for name, data := range map[string][]byte{
-		"nothing": nil, "a denial": manifest(artifact.TypeDenial, nil), "an index": []byte(`{"mediaType":"` + ocispec.MediaTypeImageIndex + `"}`),
+		"nothing": nil, "a denial": manifest(artifact.TypeDecision, nil), "an index": []byte(`{"mediaType":"` + ocispec.MediaTypeImageIndex + `"}`),
 		"too many": manifest(artifact.TypeSync, many), "too large": []byte(strings.Repeat(" ", artifact.MaxManifestSize+1)),
 	} {
 		r, err := artifact.ParseSyncRecord(data)

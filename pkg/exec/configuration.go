@@ -60,9 +60,13 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 // Only the user can read the file. If oci is set, the file includes the blocks for OCI
 // registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
-	text, err := cliconfig.Rewrite(c.env, c.files, cliconfig.Mirrored{
+	mirrored := cliconfig.Mirrored{
 		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,
-	})
+	}
+	if o.Sealed != nil {
+		mirrored.Modules = o.Sealed.Modules
+	}
+	text, err := cliconfig.Rewrite(c.env, c.files, mirrored)
 	if err != nil {
 		return "", err
 	}

@@ -76,6 +76,9 @@ type Options struct {
 	// unpacked, no lock file selects it, or it is neither available nor required.
 	Left func(a provider.Address, reason string)
 
+	// Sealed, if not nil, isolates the command. It implies OnlyLocked.
+	Sealed *Sealed
+
 	// Environment is used to find the user's CLI configuration. If Config is not empty,
 	// this file is read instead. The command determines whether the rules of OpenTofu
 	// or Terraform apply.
@@ -138,7 +141,11 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	o.Starting()
-	return child{o, program, environment(o.Environ, path)}.run()
+	environ := environment(o.Environ, path)
+	if o.Sealed != nil {
+		environ = o.Sealed.environment(environ)
+	}
+	return child{o, program, environ}.run()
 }
 
 // complete sets defaults.
@@ -160,6 +167,9 @@ func (o Options) complete() Options {
 		o.Reading = func(terraform bool) configuration.Options {
 			return configuration.Options{DataDir: getenv("TF_DATA_DIR"), Terraform: terraform}
 		}
+	}
+	if o.Sealed != nil {
+		o = o.Sealed.complete(o)
 	}
 	if o.Starting == nil {
 		o.Starting = func() {}

@@ -29,6 +29,8 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 	for _, a := range unlocked {
 		reason := ""
 		switch mirrored := c.hasOCIMirror(a); {
+		case o.Sealed != nil:
+			reason = "the command can use only locked providers"
 		case o.OnlyLocked:
 			reason = "the command would install it without the required checks"
 		case mirrored && !keeps:

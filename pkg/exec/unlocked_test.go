@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestUnlocked checks a provider that the configuration requires and the lock file
-// lacks. The provider is left to the user's oci_mirror if the command can use the
+// TestUnlocked checks a provider that the configuration requires but the lock file
+// doesn't contain. The provider is left to the user's oci_mirror if the command can use the
 // oci_mirror and no further checks are required. Otherwise, the command doesn't start
 // if it would need the provider.
 func TestUnlocked(t *testing.T) {

@@ -28,7 +28,7 @@ func Rules() []finding.Rule {
 		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or its size differs from the size in its manifest."},
 		{Code: "lock-hash-missing", Means: "The lock file has no hash for the package of a platform."},
 		{Code: "lock-hash-disagrees", Means: "The hashes in the lock file do not match the package for a platform."},
-		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, which OpenTofu does not accept for packages from an OCI registry."},
+		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, but OpenTofu requires the zh hash for packages from an OCI registry."},
 	}
 }
 
@@ -184,7 +184,7 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
-		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. This is sufficient for exec and pull, but for OCI registries, OpenTofu requires %s.",
+		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
 			s.Address, s.Version, platform, zh(p.Digest)), relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain %s of %s %s for %s, but contains hashes that match no package: %s.",

@@ -56,22 +56,22 @@ func TestDirectorySelects(t *testing.T) {
 		now                   string
 		fits                  func(error) bool
 	}{
-		"no lock file":                                 {"", "", "", false, "1.2.0", nil},
-		"a constraint":                                 {"", "~> 1.1.0", "", false, "1.1.0", nil},
-		"a pre-release by name":                        {"", "2.0.0-rc1", "", false, "2.0.0-rc1", nil},
-		"no matching version":                          {"", ">= 2.0.0", "", false, "", isNotFound},
-		"keeps the version":                            {"1.0.0", "~> 1.0", "", false, "1.0.0", nil},
-		"keeps the version without a constraint":       {"1.1.0", "", "", false, "1.1.0", nil},
-		"keeps a pre-release":                          {"2.0.0-rc1", "", "", false, "2.0.0-rc1", nil},
-		"a pre-release meets no constraint":            {"2.0.0-rc1", ">= 1.0.0", "", false, "", is(lock.ErrLocked)},
-		"version no longer allowed":                    {"1.0.0", "~> 1.1", "", false, "", is(lock.ErrLocked)},
-		"upgraded":                                     {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
-		"upgrades a version that is no longer allowed": {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
-		"upgrades to an older version":                 {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
-		"missing version":                              {"9.0.0", "", "", false, "", isNotFound},
-		"narrower":                                     {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
-		"excludes the locked version":                  {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
-		"constraint without versions":                  {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
+		"no lock file":                           {"", "", "", false, "1.2.0", nil},
+		"a constraint":                           {"", "~> 1.1.0", "", false, "1.1.0", nil},
+		"a pre-release by name":                  {"", "2.0.0-rc1", "", false, "2.0.0-rc1", nil},
+		"no matching version":                    {"", ">= 2.0.0", "", false, "", isNotFound},
+		"keeps the version":                      {"1.0.0", "~> 1.0", "", false, "1.0.0", nil},
+		"keeps the version without a constraint": {"1.1.0", "", "", false, "1.1.0", nil},
+		"keeps a pre-release":                    {"2.0.0-rc1", "", "", false, "2.0.0-rc1", nil},
+		"a pre-release meets no constraint":      {"2.0.0-rc1", ">= 1.0.0", "", false, "", is(lock.ErrLocked)},
+		"version that is not allowed":            {"1.0.0", "~> 1.1", "", false, "", is(lock.ErrLocked)},
+		"upgraded":                               {"1.0.0", "~> 1.0", "", true, "1.2.0", nil},
+		"upgrades a version that is not allowed": {"1.0.0", "~> 1.1.0", "", true, "1.1.0", nil},
+		"upgrades to an older version":           {"1.2.0", "< 1.2.0", "", true, "1.1.0", nil},
+		"missing version":                        {"9.0.0", "", "", false, "", isNotFound},
+		"narrower":                               {"", "~> 1.0", "< 1.2.0", false, "1.1.0", nil},
+		"excludes the locked version":            {"1.2.0", "~> 1.0", "< 1.2.0", false, "", is(lock.ErrLocked)},
+		"constraint without versions":            {"", "~> 1.0", ">= 2.0.0", false, "", isNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
@@ -58,7 +57,7 @@ type Options struct {
 	slots *schedule.Limiter
 }
 
-// cacheKey is a key of the caches.
+// cacheKey identifies a release and its platforms in the caches.
 type cacheKey struct {
 	address   provider.Address
 	version   provider.Version
@@ -179,7 +178,7 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 	}
 	zips := o.reader(src)
 	hashes := make([][]lockfile.Hash, len(packages))
-	err := eachPackage(ctx, packages, func(ctx context.Context, i int, p provider.Package) (err error) {
+	err := schedule.All(ctx, zipsAtOnce, packages, func(ctx context.Context, i int, p provider.Package) (err error) {
 		if p.H1 != "" && (!o.ComputeH1 || p.Digest == "") {
 			hashes[i] = []lockfile.Hash{lockfile.Hash(p.H1)}
 			return nil
@@ -193,16 +192,6 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 // zipsAtOnce is the number of zips to read concurrently. Reading a zip uses the network
 // and a CPU core at the same time.
 const zipsAtOnce = 4
-
-// eachPackage calls do for each package concurrently. It stops at the first error.
-func eachPackage(ctx context.Context, packages []provider.Package, do func(ctx context.Context, i int, p provider.Package) error) error {
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(zipsAtOnce)
-	for i, p := range packages {
-		group.Go(func() error { return do(groupCtx, i, p) })
-	}
-	return group.Wait()
-}
 
 // zipReader computes hashes of zips.
 type zipReader struct {

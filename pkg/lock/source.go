@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -77,7 +78,7 @@ func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provid
 		return provider.Release{}, err
 	}
 	wrong := make([]error, len(release.Packages))
-	err = eachPackage(ctx, release.Packages, func(ctx context.Context, i int, p provider.Package) error {
+	err = schedule.All(ctx, zipsAtOnce, release.Packages, func(ctx context.Context, i int, p provider.Package) error {
 		err := s.check(ctx, p, selected.Hashes)
 		if _, is := errors.AsType[*HashError](err); is {
 			wrong[i], err = err, nil

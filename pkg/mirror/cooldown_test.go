@@ -158,9 +158,9 @@ func TestRunHoldsBack(t *testing.T) {
 	}
 }
 
-// TestRunHoldsNothingThatIsThere checks that existing versions count toward Latest, and
+// TestRunKeepsExistingVersions checks that existing versions count toward Latest, and
 // that their dates are not requested from the origin.
-func TestRunHoldsNothingThatIsThere(t *testing.T) {
+func TestRunKeepsExistingVersions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, 0)
@@ -206,9 +206,9 @@ func TestPinnedVersionIsNotHeldBack(t *testing.T) {
 	}
 }
 
-// TestRunAsksDatesInVain checks that a version fails if its date can't be requested. No
-// older version replaces it.
-func TestRunAsksDatesInVain(t *testing.T) {
+// TestRunWithFailingDates checks that a version fails if its date can't be requested.
+// No older version replaces it.
+func TestRunWithFailingDates(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{}, 0, 0)
 	dated(t, w, 9*day, 9*day)

@@ -20,9 +20,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestRunAsksOnce checks that shared data is requested once and that connections are
-// reused.
-func TestRunAsksOnce(t *testing.T) {
+// TestRunRequestsOnce checks that shared data is requested once and that connections
+// are reused.
+func TestRunRequestsOnce(t *testing.T) {
 	t.Parallel()
 	const versions = 40
 	w := newWorld(t, registrytest.Options{Username: "user", Password: "password", Bearer: true}, versions, 1000)
@@ -89,9 +89,9 @@ func TestRunTransfers(t *testing.T) {
 	}
 }
 
-// TestRunTellsInOrder delays the download of one release until the last release is
+// TestRunReportsInOrder delays the download of one release until the last release is
 // finished. It checks the order of the results.
-func TestRunTellsInOrder(t *testing.T) {
+func TestRunReportsInOrder(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	const versions = 10
@@ -160,9 +160,9 @@ func TestRunRefusesASharedRepository(t *testing.T) {
 	}
 }
 
-// TestRunMakesARepositoryOnce checks that a missing repository is created only once,
+// TestRunCreatesRepositoryOnce checks that a missing repository is created only once,
 // even if several releases find it missing.
-func TestRunMakesARepositoryOnce(t *testing.T) {
+func TestRunCreatesRepositoryOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, registrytest.Options{NoCreate: true}, 10, 1000)
 	var made atomic.Int32

@@ -39,7 +39,7 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 			if t.repo == nil {
 				return nil, nil
 			}
-			return o.Publisher.Tags(ctx, t.repo)
+			return o.Publisher.Reader(t.repo).Tags(ctx)
 		}
 		targets[a] = t
 	}

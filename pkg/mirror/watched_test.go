@@ -14,10 +14,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestRunTellsAsItHappens delays the first release until OnFinish has been called for
+// TestRunReportsImmediately delays the first release until OnFinish has been called for
 // the second release. It also checks that a requirement without versions causes only a
 // call of OnFinish.
-func TestRunTellsAsItHappens(t *testing.T) {
+func TestRunReportsImmediately(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newWorld(t, registrytest.Options{}, 2, 1000)

@@ -8,6 +8,7 @@ package module
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	tfaddr "github.com/hashicorp/terraform-registry-address"
@@ -83,6 +84,31 @@ func ParseRequirement(s string) (Requirement, error) {
 		}
 	}
 	return r, nil
+}
+
+// versionPrefix matches the start of versions such as v1.0.0.
+var versionPrefix = regexp.MustCompile(`\bv(\d)`)
+
+// ParseCall parses the source and the version constraint of a module block, such as
+// "acme/vpc/aws//modules/a" and "~> 1.0". subdirectory is a path in the package. The default
+// host depends on the program that reads the block. Errors are of type
+// *[provider.SyntaxError].
+func ParseCall(source, constraint string, defaultHost svchost.Hostname) (r Requirement, subdirectory string, err error) {
+	parsed, err := tfaddr.ParseModuleSource(source)
+	if err != nil {
+		return r, "", syntaxError(source, err.Error())
+	}
+	r.Address = Address{Hostname: parsed.Package.Host, Namespace: parsed.Package.Namespace, Name: parsed.Package.Name, System: parsed.Package.TargetSystem}
+	if address, _, _ := strings.Cut(source, "//"); strings.Count(address, "/") == 2 {
+		r.Address.Hostname = defaultHost // the library might have a different default
+	}
+	if constraint != "" {
+		// OpenTofu accepts versions such as v1.0.0 here.
+		if r.Constraint, err = provider.ParseConstraint(versionPrefix.ReplaceAllString(constraint, "$1")); err != nil {
+			err = fmt.Errorf("%s: %w", source, err)
+		}
+	}
+	return r, parsed.Subdir, err
 }
 
 // String returns the form that [ParseRequirement] parses.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/git"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -31,7 +32,7 @@ const (
 )
 
 // readArchive downloads a zip or a gzip-compressed tar archive to a temporary file.
-func readArchive(ctx context.Context, name string, open func() (io.ReadCloser, error)) (f fetched, err error) {
+func (l location) readArchive(ctx context.Context, name string, progress provider.Progress, open func() (io.ReadCloser, error)) (f fetched, err error) {
 	spool, err := atomicfile.NewScratchFile("", -1)
 	if err != nil {
 		return f, err
@@ -43,7 +44,7 @@ func readArchive(ctx context.Context, name string, open func() (io.ReadCloser, e
 			err = fmt.Errorf("reading %s: %w", name, err)
 		}
 	}()
-	err = transfer.Retrier{}.Do(ctx, "fetching "+name, func() error {
+	err = transfer.Retrier{Progress: progress}.Do(ctx, "fetching "+name, func() error {
 		if err := spool.Reset(); err != nil {
 			return err
 		}
@@ -51,6 +52,7 @@ func readArchive(ctx context.Context, name string, open func() (io.ReadCloser, e
 		if err != nil {
 			return err
 		}
+		body = transfer.Watch(progress, l.pkg, -1, body)
 		defer func() { _ = body.Close() }()
 		start := bufio.NewReader(bounded.ReadCloser(ctx, body))
 		switch magic, err := start.Peek(2); {
@@ -94,7 +96,8 @@ func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 	return files, nil
 }
 
-// spoolTar writes the contents of all files in a tar archive to a single file.
+// spoolTar writes the contents of all files in a tar archive to a single file. Links to
+// files and directories in the archive result in copies.
 func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err error) {
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
@@ -103,10 +106,11 @@ func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err err
 	// The limit includes headers and padding.
 	archive := tar.NewReader(io.LimitReader(unzipped, maxArchiveContents))
 	var offset int64
+	links := map[string]string{}
 	for {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return files, nil
+			return expandLinks(files, links)
 		}
 		if err != nil {
 			return nil, err
@@ -114,9 +118,21 @@ func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err err
 		switch h.Typeflag {
 		case tar.TypeDir, tar.TypeXGlobalHeader:
 			continue
+		case tar.TypeSymlink, tar.TypeLink:
+			name := path.Clean(h.Name)
+			if _, exists := links[name]; exists {
+				return nil, provider.Errorf(provider.Unverified, "archive contains %q twice", h.Name)
+			}
+			if len(links) == maxArchiveFiles {
+				return nil, provider.Errorf(provider.Unverified, "archive has more than %d links", maxArchiveFiles)
+			}
+			if links[name] = path.Clean(h.Linkname); h.Typeflag == tar.TypeSymlink && !path.IsAbs(h.Linkname) {
+				links[name] = path.Join(path.Dir(name), h.Linkname) //nolint:gosec // ExpandLinks looks the path up in the archive
+			}
+			continue
 		case tar.TypeReg:
 		default:
-			return nil, provider.Errorf(provider.Unverified, "%q is neither a file nor a directory", h.Name)
+			return nil, provider.Errorf(provider.Unverified, "%q is neither a file, a directory, nor a link", h.Name)
 		}
 		if len(files) == maxArchiveFiles {
 			return nil, provider.Errorf(provider.Unverified, "archive has more than %d files", maxArchiveFiles)
@@ -133,4 +149,17 @@ func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err err
 			return io.NopCloser(io.NewSectionReader(spool, at, size)), nil
 		}})
 	}
+}
+
+// expandLinks replaces links with copies of the files to which they refer.
+func expandLinks(files []File, links map[string]string) (expanded []File, err error) {
+	var all []git.File
+	for _, f := range files {
+		all = append(all, git.File(f))
+	}
+	all, err = git.ExpandLinks(all, links, git.Options{MaxEntries: maxArchiveFiles, MaxContents: maxArchiveContents})
+	for _, f := range all {
+		expanded = append(expanded, File(f))
+	}
+	return expanded, err
 }

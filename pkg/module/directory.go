@@ -46,10 +46,11 @@ func (d Directory) Version() (provider.Version, error) {
 
 // ReadDirectory reads the module in a directory and checks that it can be parsed. It
 // excludes version control, .terraform, states, lock files, and the files that
-// .terraformignore specifies. In a git work tree, modes and line ends are those of git's
-// index, so that packages are equal on all systems.
+// .terraformignore specifies. In a Git work tree, modes and line endings come from
+// Git's index, so that packages are identical on all systems.
 //
-// Links to files in the directory are packed as regular files. All other links are refused.
+// Links to files and directories in the directory are packed as copies. All other links
+// are refused.
 func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -59,7 +60,7 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 		return d, err
 	}
 	// 1. The files.
-	r := reader{root: root}
+	r := reader{root: root, links: map[string]string{}}
 	if r.ignored, err = readIgnoreRules(root); err != nil {
 		return d, err
 	}
@@ -78,7 +79,10 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	if err != nil {
 		return d, err
 	}
-	d.Files, d.Untracked = r.files, r.untracked
+	d.Untracked = r.untracked
+	if d.Files, err = r.expandLinks(); err != nil {
+		return d, err
+	}
 	// 2. The configuration.
 	if err := checkConfiguration(ctx, root, d.Files); err != nil {
 		return d, err
@@ -101,7 +105,7 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 // checkConfiguration checks that the module can be parsed. If the root has no
 // configuration, it checks the modules in its directory "modules".
 func checkConfiguration(ctx context.Context, root string, files []File) error {
-	_, err := configuration.Load(ctx, root, configuration.Options{})
+	err := configuration.Check(ctx, root)
 	if !errors.Is(err, configuration.ErrNoConfiguration) {
 		return err
 	}
@@ -112,7 +116,7 @@ func checkConfiguration(ctx context.Context, root string, files []File) error {
 			continue
 		}
 		found = true
-		if _, err := configuration.Load(ctx, filepath.Join(root, filepath.FromSlash(dir)), configuration.Options{}); err != nil {
+		if err := configuration.Check(ctx, filepath.Join(root, filepath.FromSlash(dir))); err != nil {
 			return err
 		}
 	}
@@ -130,6 +134,8 @@ type reader struct {
 	tree      *workTree
 	files     []File
 	untracked []string
+	// links maps the paths of links to the directories to which they refer.
+	links map[string]string
 }
 
 // add adds a file to the package, unless it is excluded.
@@ -189,8 +195,13 @@ func (r *reader) addLink(name string, find func() (string, error)) error {
 	if slices.ContainsFunc(strings.Split(inPackage, "/"), isNeverPacked) || r.ignored.ignores(inPackage) {
 		return refused(name, "link to an excluded file")
 	}
-	if info, err := os.Stat(target); err != nil || !info.Mode().IsRegular() {
-		return refused(name, "link to a directory; replace it with a copy, or exclude it in "+ignoreName)
+	info, err := os.Stat(target)
+	switch {
+	case err == nil && info.IsDir() && !r.ignored.ignoresAll(inPackage):
+		r.links[name] = inPackage
+		return nil
+	case err != nil || !info.Mode().IsRegular():
+		return refused(name, "link to neither a file nor a packed directory")
 	}
 	if r.tree != nil {
 		if indexed, tracked := r.tree.files[inPackage]; tracked {
@@ -200,11 +211,21 @@ func (r *reader) addLink(name string, find func() (string, error)) error {
 	return r.addFile(name, target)
 }
 
+// expandLinks returns all files, including copies of the files in directories to which
+// links refer.
+func (r *reader) expandLinks() ([]File, error) {
+	if len(r.links) == 0 {
+		return r.files, nil
+	}
+	files, err := expandLinks(r.files, r.links)
+	return slices.DeleteFunc(files, func(f File) bool { return r.ignored.ignores(f.Path) }), err
+}
+
 func refused(name, problem string) error {
 	return provider.Errorf(provider.Refused, "packing %s: %s", name, problem)
 }
 
-// addTracked adds a file with the mode and the line ends of git's index.
+// addTracked adds a file with the mode and the line endings from Git's index.
 func (r *reader) addTracked(name, file string, indexed indexEntry) error {
 	if err := r.addFile(name, file); err != nil {
 		return err

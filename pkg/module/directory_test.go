@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,7 +99,8 @@ func TestReadDirectoryRefuses(t *testing.T) {
 		"a link to a file outside":  {map[string]string{"main.tf": "", "x": "-> /etc/hosts"}, "outside"},
 		"a relative link outside":   {map[string]string{"main.tf": "", "a/x": "-> ../../x"}, "broken link"},
 		"a link to an ignored file": {map[string]string{"main.tf": "", "x": "-> .terraform/y", ".terraform/y": ""}, "excluded file"},
-		"a link to a directory":     {map[string]string{"main.tf": "", "x": "-> modules", "modules/y": ""}, "link to a directory"},
+		"a link to its parent":      {map[string]string{"main.tf": "", "a/x": "-> .", "a/y": ""}, "doesn't refer"},
+		"a link to the root":        {map[string]string{"main.tf": "", "x": "-> ."}, "doesn't refer"},
 		"invalid syntax":            {map[string]string{"main.tf": "resource {"}, "main.tf:1"},
 		"no configuration":          {map[string]string{"README.md": ""}, "contains no module"},
 		"an invalid pattern":        {map[string]string{"main.tf": "", ".terraformignore": "[a"}, "invalid pattern"},
@@ -113,7 +115,7 @@ func TestReadDirectoryRefuses(t *testing.T) {
 	}
 }
 
-// TestReadWorkTree checks that modes and line ends are those of git's index.
+// TestReadWorkTree checks that modes and line endings come from Git's index.
 func TestReadWorkTree(t *testing.T) {
 	t.Parallel()
 	dir := writeFiles(t, map[string]string{"vpc/main.tf": "# one\n# two\n", "vpc/run.sh": "#!/bin/sh\n", "vpc/binary": "a\r\nb\n"})
@@ -124,7 +126,7 @@ func TestReadWorkTree(t *testing.T) {
 	git(t, dir, "tag", "vpc/v1.2.0")
 	git(t, dir, "tag", "v9.0.0")
 	git(t, dir, "tag", "other/v8.0.0")
-	// Check out with the line ends of Windows, and without modes.
+	// Check out with the line endings of Windows, and without modes.
 	git(t, dir, "config", "core.autocrlf", "true")
 	git(t, dir, "config", "core.fileMode", "false")
 	for _, name := range []string{"main.tf", "run.sh"} {
@@ -193,5 +195,30 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 	}
 	if _, err := os.Stat(marker); err == nil {
 		t.Error("a program ran")
+	}
+}
+
+// TestReadDirectoryLinkedDirectory checks that links to directories are packed as copies,
+// and that nested links can't multiply files without limit.
+func TestReadDirectoryLinkedDirectory(t *testing.T) {
+	t.Parallel()
+	d, err := module.ReadDirectory(t.Context(), writeFiles(t, map[string]string{
+		"main.tf": "", "shared/a.tf": "a", "shared/.terraform/b": "b", "shared/no.txt": "c", "modules/x": "-> ../shared", ".terraformignore": "modules/x/no.txt\n",
+	}))
+	var names []string
+	for _, f := range d.Files {
+		names = append(names, f.Path)
+	}
+	if diff := cmp.Diff([]string{".terraformignore", "main.tf", "modules/x/a.tf", "shared/a.tf", "shared/no.txt"}, names); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	bomb := map[string]string{"main.tf": "", "l0/a": "", "l0/b": ""}
+	for level := 1; level < 7; level++ {
+		for link := range 10 {
+			bomb[fmt.Sprintf("l%d/%d", level, link)] = fmt.Sprintf("-> ../l%d", level-1)
+		}
+	}
+	if d, err := module.ReadDirectory(t.Context(), writeFiles(t, bomb)); provider.KindOf(err) != provider.Refused {
+		t.Errorf("got %d files, %v", len(d.Files), err)
 	}
 }

@@ -103,7 +103,7 @@ func TestApproval(t *testing.T) {
 		if err != nil || len(entries) != 1 || entries[0].State != publish.Pending {
 			t.Fatalf("got %+v, %v", entries, err)
 		}
-		promoted, err := approval.Promote(t.Context(), p, r.Address, v, approval.PromoteOptions{Approval: artifact.Approval{By: "jane"}})
+		promoted, err := approval.Promote(t.Context(), p, r.Address, v, approval.PromoteOptions{By: "jane"})
 		if err != nil || promoted.Status != publish.Promoted || promoted.Digest != staged.Digest || promoted.Packages[0].Filename != "vpc_1.0.0.zip" {
 			t.Fatalf("got %+v, %v", promoted, err)
 		}
@@ -162,7 +162,7 @@ func TestCopy(t *testing.T) {
 		from := layout(t)
 		from.push(t, "1.0.0", "# 1", module.PushOptions{Stage: true})
 		a, v := from.ref.Release().Address, version(t, "1.0.0")
-		decided, err := approval.Promote(t.Context(), from, a, v, approval.PromoteOptions{Approval: artifact.Approval{By: "jane"}})
+		decided, err := approval.Promote(t.Context(), from, a, v, approval.PromoteOptions{By: "jane"})
 		if err != nil {
 			t.Fatal(err)
 		}

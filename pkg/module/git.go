@@ -20,7 +20,7 @@ type workTree struct {
 	dir string
 	// files maps the paths of the tracked files to their entries in the index.
 	files map[string]indexEntry
-	// commit is the commit that is checked out. It is empty if there is none.
+	// commit is the current commit. It is empty in a repository without commits.
 	commit string
 	// modified reports that tracked files differ from the commit, or might differ,
 	// because they can't be compared safely.
@@ -30,8 +30,8 @@ type workTree struct {
 // indexEntry is an entry of git's index.
 type indexEntry struct {
 	isExecutable, isLink bool
-	// hasCRLF reports that git converted the line ends of the file to CRLF when it was
-	// checked out.
+	// hasCRLF reports that git converted the line endings of the file to CRLF when it
+	// was checked out.
 	hasCRLF bool
 }
 
@@ -61,7 +61,7 @@ func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
 		}
 	}
 	if t.commit, err = t.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil {
-		return t, nil //nolint:nilerr // there is no commit yet
+		return t, nil //nolint:nilerr // the repository has no commits yet
 	}
 	if t.modified, err = t.hasFilters(ctx); t.modified || err != nil {
 		return t, err

@@ -28,6 +28,8 @@ type location struct {
 	url    *url.URL // without ref and subdirectory
 	ref    string   // of a git location
 	subdir string   // of the module in the package; can be a pattern
+	// pkg identifies the module in the progress of transfers.
+	pkg provider.Package
 }
 
 // scpForm matches git addresses such as git@example.org:acme/vpc.git.
@@ -92,7 +94,7 @@ type fetched struct {
 	close  func()
 }
 
-// fetch fetches the package.
+// fetch downloads the package.
 func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptions) (fetched, error) {
 	switch {
 	case l.isGit:
@@ -108,7 +110,7 @@ func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptio
 	case l.url.Scheme == "oci":
 		return l.fetchArtifact(ctx, o)
 	}
-	return readArchive(ctx, l.origin(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
+	return l.readArchive(ctx, l.origin(), o.progress(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
 }
 
 // fetchArtifact fetches the zip of a module in an OCI repository.
@@ -134,7 +136,7 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 		return fetched{}, err
 	}
 	name := m.Zip.Annotations[ocispec.AnnotationTitle]
-	return readArchive(ctx, l.Source, func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, name) })
+	return l.readArchive(ctx, l.Source, o.progress(), func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, name) })
 }
 
 // directory returns the subdirectory of the module. If the location contains a pattern,

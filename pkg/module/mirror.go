@@ -31,6 +31,16 @@ type MirrorOptions struct {
 	// AllowLFS accepts LFS pointers instead of their content. If false, commits with
 	// LFS pointers are rejected.
 	AllowLFS bool
+	// Closure, if not nil, contains packages that are not fetched again.
+	Closure *Closure
+}
+
+// progress returns the progress of transfers.
+func (o MirrorOptions) progress() provider.Progress {
+	if o.Publisher == nil {
+		return provider.Progress{}
+	}
+	return o.Publisher.Progress
 }
 
 // InRegistry returns the address in the form of package origin: a provider address with
@@ -55,20 +65,27 @@ func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o M
 	for _, r := range wanted {
 		requirements = append(requirements, provider.Requirement{Address: r.Address.InRegistry(), Constraint: r.Constraint})
 	}
-	return mirror.RunWith(ctx, from, requirements, o.Options,
-		func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
-			pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
-			r := publish.Result{Digest: pushed.Digest}
-			r.Address, r.Version, r.Status, r.Tag = a, v, pushed.Status, pushed.Tag
-			r.Released = p.Stage && r.Tag == artifact.Tag(v)
-			if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
-				r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
-				if p.SkipDenied {
-					err = nil
-				}
+	return mirror.RunWith(ctx, from, requirements, o.Options, o.PublishFunc(from))
+}
+
+// PublishFunc returns the function with which [Mirror] publishes a version. If the Check
+// of its options is [repository.DepthIndex], it doesn't download an archive again if the
+// repository has a package from the same location.
+func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
+	return func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
+		pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
+		r := publish.Result{Digest: pushed.Digest}
+		r.Address, r.Version, r.Status, r.Tag, r.From = a, v, pushed.Status, pushed.Tag, pushed.From
+		r.Held = pushed.Held
+		r.Released = p.Stage && r.Tag == artifact.Tag(v)
+		if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
+			r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
+			if p.SkipDenied {
+				err = nil
 			}
-			return r, err
-		})
+		}
+		return r, err
+	}
 }
 
 // mirrorOne mirrors a version of a module.
@@ -83,25 +100,32 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 		return Result{}, err
 	}
 	name := FromRegistry(a).Name
-	pkg := Package{Name: name, Version: v, Annotations: map[string]string{
+	l.pkg = provider.Package{Address: a, Version: v, Filename: zipName(name, v)}
+	pkg := Package{Name: name, Version: v, address: a, Annotations: map[string]string{
 		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: l.origin(),
 	}}
-	options := PushOptions{Stage: p.Stage, Force: p.Force, DryRun: p.DryRun}
-	// 2. Don't fetch a commit that the repository has.
+	options := PushOptions{Stage: p.Stage, Force: p.Force, Gates: p.Gates, DryRun: p.DryRun, Progress: o.progress()}
+	// 2. Don't fetch a package that the repository has.
+	f, isFetched := o.Closure.fetched(l)
 	if l.isGit {
-		commit, err := git.Resolve(ctx, l.url, l.ref)
-		if err != nil {
-			return Result{}, err
+		commit := f.commit
+		if !isFetched {
+			if commit, err = git.Resolve(ctx, l.url, l.ref); err != nil {
+				return Result{}, err
+			}
 		}
 		pkg.Annotations[ocispec.AnnotationRevision] = commit
-		if stored, err := storedCommit(ctx, repo, pkg, options); err != nil || stored.Status == publish.Unchanged {
+	}
+	if l.isGit || p.Check == repository.DepthIndex {
+		if stored, err := storedPackage(ctx, repo, pkg, options); err != nil || stored.Status == publish.Unchanged {
 			return stored, err
 		}
 	}
 	// 3. Fetch and push it.
-	f, err := l.fetch(ctx, from, o)
-	if err != nil {
-		return Result{}, fmt.Errorf("fetching %s %s: %w", a, v, err)
+	if !isFetched {
+		if f, err = l.fetch(ctx, from, o); err != nil {
+			return Result{}, fmt.Errorf("fetching %s %s: %w", a, v, err)
+		}
 	}
 	defer f.close()
 	dir, err := l.directory(f.files)
@@ -120,23 +144,23 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	return Push(ctx, repo, pkg, options)
 }
 
-// storedCommit compares the commit of a package with the repository, without fetching
-// files. If the repository has the commit, the status of the result is Unchanged. If
-// the repository has a different commit for the version, the error is a
+// storedPackage compares the origin and the commit of a package with the repository,
+// without fetching files. If the repository has the package, the status of the result is
+// Unchanged. If the repository has a different commit for the version, the error is a
 // *[repository.ConflictError]. Otherwise, the result is empty.
-func storedCommit(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
+func storedPackage(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
 	j := push{repo: repo, pkg: p, options: o}
 	f, err := j.gather(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	if f.denial != nil && !o.Force {
+	if f.denial != nil && !o.Force && !o.Gates.Reconsider(*f.denial) {
 		plan, err := decide(f, provider.Package{}, o)
 		return Result{Plan: plan}, err
 	}
 	for _, s := range []stored{f.released, f.pending} {
 		commit := s.manifest.Annotations[ocispec.AnnotationRevision]
-		if !s.Exists() || commit == "" || s.manifest.Annotations[artifact.AnnotationModule] != p.Annotations[artifact.AnnotationModule] {
+		if !s.Exists() || (commit == "") != (p.Annotations[ocispec.AnnotationRevision] == "") || s.manifest.Annotations[artifact.AnnotationModule] != p.Annotations[artifact.AnnotationModule] {
 			continue
 		}
 		switch isSame := commit == p.Annotations[ocispec.AnnotationRevision]; {

@@ -284,6 +284,9 @@ func TestMirrorArchives(t *testing.T) {
 	w.archives["/archives/vpc.zip"] = zipOf(t, files)
 	w.archives["/archives/vpc.tar.gz"] = tarOf(t, "", files)
 	w.archives["/archives/tarball"] = tarOf(t, "acme-vpc-abc123/", files)
+	w.archives["/archives/links.tar.gz"] = tarOf(t, "vpc-1/", map[string]string{
+		"main.tf": "# vpc\n", "modules/a/b.tf": "# b\n", "copy.tf": "-> ./main.tf", "examples/a": "-> ../modules/a", "hard.tf": "=> vpc-1/modules/a/b.tf",
+	})
 	w.archives["/archives/two.tar.gz"] = tarOf(t, "", map[string]string{"a-1/main.tf": "", "b/main.tf": ""})
 	for name, test := range map[string]struct {
 		location, origin, directory string
@@ -293,6 +296,9 @@ func TestMirrorArchives(t *testing.T) {
 		"1.1.0": {"https://HOST/archives/vpc.tar.gz//modules/subnet?token=secret", "https://HOST/archives/vpc.tar.gz//modules/subnet", "modules/subnet", files},
 		"1.2.0": {"https://HOST/archives/tarball//*?archive=tar.gz", "https://HOST/archives/tarball//*", "", files},
 		"1.5.0": {"https://HOST/archives/two.tar.gz//a-*", "https://HOST/archives/two.tar.gz//a-*", "a-1", map[string]string{"a-1/main.tf": "", "b/main.tf": ""}},
+		"1.6.0": {"https://HOST/archives/links.tar.gz//*?archive=tar.gz", "https://HOST/archives/links.tar.gz//*", "", map[string]string{
+			"main.tf": "# vpc\n", "copy.tf": "# vpc\n", "modules/a/b.tf": "# b\n", "examples/a/b.tf": "# b\n", "hard.tf": "# b\n",
+		}},
 		"1.3.0": {"/archives/vpc.zip", "https://HOST/archives/vpc.zip", "", files},
 		"1.4.0": {"../../../../../../archives/vpc.zip", "https://HOST/archives/vpc.zip", "", files},
 	} {
@@ -314,6 +320,31 @@ func TestMirrorArchives(t *testing.T) {
 	w.archives["/archives/vpc.zip"] = zipOf(t, map[string]string{"main.tf": "# evil\n"})
 	if _, ok := errors.AsType[*repository.ConflictError](w.mirror(t, "@1.0.0", module.MirrorOptions{})[0].Err); !ok {
 		t.Error("a moved archive is not a conflict")
+	}
+}
+
+// TestMirrorProgress checks that the download and the upload of an archive are reported
+// as transfers of the module.
+func TestMirrorProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.archives["/archives/vpc.zip"] = zipOf(t, files)
+	w.add("1.0.0", "https://HOST/archives/vpc.zip")
+	var began []string
+	ended, moved := 0, 0
+	p := &publish.Publisher{Progress: provider.Progress{
+		Begin:   func(p provider.Package, _ int64) { began = append(began, p.Address.String()+" "+p.Filename) },
+		Advance: func(_ provider.Package, n int) { moved += n },
+		End: func(_ provider.Package, err error) {
+			if ended++; err != nil {
+				t.Error(err)
+			}
+		},
+	}}
+	want(t, w.mirror(t, "@1.0.0", module.MirrorOptions{Options: mirror.Options{Publisher: p}}), "1.0.0 created")
+	name := w.host + "/acme/vpc/aws vpc_1.0.0.zip"
+	if diff := cmp.Diff([]string{name, name}, began); diff != "" || ended != 2 || moved <= len(w.archives["/archives/vpc.zip"]) {
+		t.Errorf("%d transfers ended with %d bytes: %s", ended, moved, diff)
 	}
 }
 
@@ -393,6 +424,8 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 	w := newWorld(t)
 	w.commit(t, "v1.0.0", map[string]string{".gitmodules": "[submodule]\n", "main.tf": ""})
 	w.archives["/archives/page"] = []byte("<html>")
+	w.archives["/archives/link.tar.gz"] = tarOf(t, "", map[string]string{"main.tf": "", "a/link": "-> /etc/passwd"})
+	w.archives["/archives/cycle.tar.gz"] = tarOf(t, "", map[string]string{"main.tf": "", "a/b": "-> ../c", "c/d": "-> ../a"})
 	w.archives["/archives/up.tar.gz"] = tarOf(t, "../", files)
 	w.archives["/archives/sparse.tar.gz"] = sparseTar(t)
 	w.archives["/archives/git.zip"] = zipOf(t, map[string]string{"../evil.tf": ""})
@@ -417,6 +450,8 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 		"git::https://user:secret@HOST/git/vpc.git?ref=v1.0.0":      {"contains a password", provider.Refused},
 		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch or tag", provider.NotFound},
 		"https://HOST/archives/page":                                {"", provider.Unverified},
+		"https://HOST/archives/link.tar.gz":                         {`"a/link" doesn't refer to a file`, provider.Refused},
+		"https://HOST/archives/cycle.tar.gz":                        {"doesn't refer to a file", provider.Refused},
 		"https://HOST/archives/up.tar.gz":                           {`".."`, provider.Unverified},
 		"https://HOST/archives/sparse.tar.gz":                       {"contains more than", provider.Unverified},
 		"https://HOST/archives/git.zip":                             {`".."`, provider.Unverified},
@@ -483,10 +518,17 @@ func tarOf(t *testing.T, prefix string, files map[string]string) []byte {
 	zipped := gzip.NewWriter(&b)
 	w := tar.NewWriter(zipped)
 	for _, name := range sorted(files) {
-		if err := w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o644, Size: int64(len(files[name]))}); err != nil {
+		h, content := &tar.Header{Name: prefix + name, Mode: 0o644}, files[name]
+		if target, isLink := strings.CutPrefix(content, "-> "); isLink {
+			h.Typeflag, h.Linkname, content = tar.TypeSymlink, target, ""
+		} else if target, isLink := strings.CutPrefix(content, "=> "); isLink {
+			h.Typeflag, h.Linkname, content = tar.TypeLink, target, ""
+		}
+		h.Size = int64(len(content))
+		if err := w.WriteHeader(h); err != nil {
 			t.Fatal(err)
 		}
-		_, _ = w.Write([]byte(files[name]))
+		_, _ = w.Write([]byte(content))
 	}
 	if err := errors.Join(w.Close(), zipped.Close()); err != nil {
 		t.Fatal(err)

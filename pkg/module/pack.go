@@ -18,7 +18,7 @@ import (
 const maxBuffered = 8 << 20
 
 // dosEpoch is 1980-01-01 in the date format of zips, the earliest date. All files have
-// this date, so equal files result in equal zips.
+// this date, so identical files result in identical zips.
 const dosEpoch = 1<<5 | 1
 
 // File is a file of a module package.
@@ -33,10 +33,10 @@ type File struct {
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// Pack writes a zip with the files, sorted by path. Equal files result in equal bytes
-// on all systems. The zip contains no times. The files are not compressed, because the
-// output of compressors changes between versions. Pack returns an error if the size of
-// a file doesn't match.
+// Pack writes a zip with the files, sorted by path. Identical files result in identical
+// bytes on all systems. The zip contains no times. The files are not compressed,
+// because the output of compressors changes between versions. Pack returns an error if
+// the size of a file doesn't match.
 func Pack(ctx context.Context, files []File, w io.Writer) error {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	archive := zip.NewWriter(w)

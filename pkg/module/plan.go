@@ -18,7 +18,7 @@ import (
 // facts contains everything that a plan depends on.
 type facts struct {
 	// denial is the denial of the version, or nil.
-	denial *repository.DenialRecord
+	denial *repository.DecisionRecord
 	// released and pending are the contents of the version's tags. pending is read only
 	// with Stage.
 	released, pending stored
@@ -83,7 +83,7 @@ type Plan struct {
 
 // decide computes the plan without I/O.
 func decide(f facts, zip provider.Package, o PushOptions) (Plan, error) {
-	if f.denial != nil && !o.Force {
+	if f.denial != nil && !o.Force && !o.Gates.Reconsider(*f.denial) {
 		return Plan{Status: publish.Denied, Tag: f.released.Tag, From: f.released.Digest}, &repository.DeniedError{Record: *f.denial}
 	}
 	p, err := compare(f.released, zip, o)

@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -35,6 +36,8 @@ type Package struct {
 	Documents []provider.Document
 	// Annotations contains additional annotations of the manifest.
 	Annotations map[string]string
+	// address identifies the module in the progress of transfers.
+	address provider.Address
 }
 
 // PushOptions configures [Push]. The zero value pushes the package under the tag of its
@@ -47,24 +50,19 @@ type PushOptions struct {
 	// Force replaces conflicting content instead of returning an error, and overrides a
 	// denial.
 	Force bool
-	// DryRun computes the result and sends nothing.
+	// Gates decide about the package before its tag is written. A held package gets its
+	// pending tag instead.
+	Gates gate.Gates
+	// DryRun computes the result and sends nothing. Gates don't run.
 	DryRun bool
 	// Signer, if not nil, signs a checksum file of the zip, unless the tag has a
 	// signature for the same zip. trust.Signer implements this interface.
-	Signer Signer
+	Signer artifact.Signer
 	// TempDir is the directory for the zip. If empty, the system's directory for
 	// temporary files is used.
 	TempDir string
 	// Progress receives the progress of transfers.
 	Progress provider.Progress
-}
-
-// Signer signs documents.
-type Signer interface {
-	// Sign returns the detached signature of a document.
-	Sign(document []byte) ([]byte, error)
-	// Keys returns the armored public key, which is pushed with the module.
-	Keys() []byte
 }
 
 // Result is the outcome of pushing a module.
@@ -78,6 +76,8 @@ type Result struct {
 	Zip provider.Package
 	// Files is the number of files in the zip.
 	Files int
+	// Held describes why a gate holds the package, or is nil.
+	Held *gate.HeldError
 }
 
 // Push pushes a package to a repository. It sends the zip, then the manifest, then the
@@ -89,6 +89,9 @@ type Result struct {
 // *[repository.DeniedError]. Force overrides both errors.
 func Push(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
 	// 1. The zip.
+	if p.address == (provider.Address{}) {
+		p.address = provider.ModuleAddress(p.Name)
+	}
 	zip, err := packZip(ctx, p, o.TempDir)
 	if err != nil {
 		return Result{}, err
@@ -102,7 +105,7 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 		if err != nil {
 			return done, err
 		}
-		done.Plan, err = decide(f, zip.pkg, o)
+		done.Plan, err = decide(f, zip.pkg, j.options)
 		done.Digest = done.From
 		if err != nil {
 			return done, err
@@ -115,7 +118,14 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 		}
 		// 3. Apply the plan.
 		err = j.apply(ctx, f, &done)
+		if held, ok := errors.AsType[*gate.HeldError](err); ok { // push it under its pending tag instead
+			j.held, j.options.Stage, j.options.Gates = held, true, nil
+			continue
+		}
 		if !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
+			if done.Held = j.held; err == nil && j.held != nil && j.held.Err != nil {
+				err = j.held
+			}
 			return done, err
 		}
 	}
@@ -127,6 +137,8 @@ type push struct {
 	pkg     Package
 	zip     packedZip
 	options PushOptions
+	// held is set if a gate holds the package. Gates don't run again then.
+	held *gate.HeldError
 }
 
 // packedZip is the zip of a package in a temporary file.
@@ -137,7 +149,7 @@ type packedZip struct {
 
 // packZip packs the files and checks that the result can be unpacked.
 func packZip(ctx context.Context, p Package, dir string) (z packedZip, err error) {
-	z.pkg = provider.Package{Version: p.Version, Filename: fmt.Sprintf("%s_%s.zip", p.Name, p.Version), Documents: p.Documents}
+	z.pkg = provider.Package{Version: p.Version, Filename: zipName(p.Name, p.Version), Documents: p.Documents}
 	if z.file, err = atomicfile.NewScratchFile(dir, -1); err != nil {
 		return z, err
 	}
@@ -158,6 +170,10 @@ func packZip(ctx context.Context, p Package, dir string) (z packedZip, err error
 		err = fmt.Errorf("packing %s: %w", z.pkg.Filename, err)
 	}
 	return z, err
+}
+
+func zipName(module string, v provider.Version) string {
+	return fmt.Sprintf("%s_%s.zip", module, v)
 }
 
 // apply sends the zip, then the manifest, then the tags.
@@ -185,7 +201,9 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			return err
 		}
 		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
-		now, _, err := repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{Progress: j.options.Progress})
+		now, _, err := repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
+			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed) },
+		})
 		if err == nil && now.Digest != done.Digest {
 			err = repository.ErrTagMoved
 		}
@@ -202,6 +220,21 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		return nil
 	}
 	return f.denial.Remove(ctx, j.repo)
+}
+
+// runGates runs the gates for a package whose content the repository has.
+func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob) error {
+	name := j.repo.String()
+	if j.repo.Traits().Registry != "" {
+		name = scheme + name
+	}
+	a := provider.ModuleAddress(name)
+	r := provider.Release{Address: a, Version: j.pkg.Version, Packages: []provider.Package{zip}}
+	err := j.options.Gates.Enforce(ctx, j.repo, gate.Candidate{Action: gate.Module, Release: r, Index: manifest, Signer: j.options.Signer})
+	if held, ok := errors.AsType[*gate.HeldError](err); ok && j.options.Stage {
+		j.held, j.options.Gates, err = held, nil, nil
+	}
+	return err
 }
 
 // writeLatest writes the tag latest. If another run moves the tag, the last run wins.
@@ -251,7 +284,7 @@ func isSigned(stored artifact.Manifest, zip provider.Package) bool {
 
 // sign returns a checksum file, its signature, and the key, with the same names and
 // types as for providers.
-func sign(s Signer, zip provider.Package) ([]provider.Document, error) {
+func sign(s artifact.Signer, zip provider.Package) ([]provider.Document, error) {
 	sums := []byte(zip.Digest.Encoded() + "  " + zip.Filename + "\n")
 	signature, err := s.Sign(sums)
 	if err != nil {
@@ -269,6 +302,7 @@ func sign(s Signer, zip provider.Package) ([]provider.Document, error) {
 // that were found missing or damaged.
 func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	pkg := j.zip.pkg
+	pkg.Address = j.pkg.address
 	retrier := transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.options.Progress}
 	push := func() (int64, error) {
 		return pkg.Size, retrier.Do(ctx, "sending "+pkg.Filename, func() error {

@@ -143,6 +143,8 @@ func (s *signer) Sign(document []byte) ([]byte, error) {
 	return append([]byte{byte(s.n)}, document...), nil
 }
 
+func (s *signer) Signed([]byte, []byte) bool { return false }
+
 func (s *signer) Keys() []byte { return []byte("key") }
 
 func TestPushSigns(t *testing.T) {

@@ -8,7 +8,7 @@ var documentSuffixes = map[string]DocumentKind{
 	".sig": KindSignature, ".gpg": KindSignature, ".asc": KindSignature,
 	".spdx.json": KindSBOM, ".cdx.json": KindSBOM, ".sbom.json": KindSBOM,
 	".intoto.jsonl":  KindProvenance,
-	".sigstore.json": KindSigstore,
+	".sigstore.json": KindSigstore, ".bundle": KindSigstore,
 }
 
 // CutDocumentSuffix returns a file name without the suffix of a signature, an SBOM, a

@@ -69,7 +69,7 @@ func (e *PlatformError) problem(verb string) string {
 
 // SyntaxError reports that a string is invalid, and the position of the problem.
 type SyntaxError struct {
-	// What is the kind of value, such as "provider address" or "platform".
+	// The kind of value, such as "provider address" or "platform".
 	What string
 	// Input is the complete string.
 	Input string

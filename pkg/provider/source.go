@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -51,6 +52,11 @@ type Capabilities struct {
 	// refers to an OCI index. These documents are not part of the release. The release
 	// must come from this source.
 	Documents func(ctx context.Context, r Release) ([]Document, error)
+	// Attestations returns Sigstore bundles about the zips or the SHA256SUMS of a
+	// release, by the digest of that file. These bundles are not part of the release, and
+	// their signatures are not verified. The release must come from this source. If
+	// bundles are unavailable, Attestations returns the other bundles and an error.
+	Attestations func(ctx context.Context, r Release) (map[digest.Digest][]Document, error)
 	// Stat checks that a package's zip exists and has the expected size, without
 	// reading the zip. It returns the errors of Open. checked is false if only Open can
 	// check this.
@@ -76,4 +82,28 @@ func CapabilitiesOf(s Source) Capabilities {
 		return c.Capabilities()
 	}
 	return Capabilities{}
+}
+
+// WithAttestations returns a release with the attestations that the source has, as
+// documents of the packages. The release must come from this source.
+func WithAttestations(ctx context.Context, s Source, r Release) (Release, error) {
+	ask := CapabilitiesOf(s).Attestations
+	if ask == nil {
+		return r, nil
+	}
+	found, err := ask(ctx, r)
+	if err != nil {
+		return r, err
+	}
+	return r.WithDocuments(found), nil
+}
+
+// WithDocuments returns a copy of the release with more documents of packages, by the
+// digests of their zips.
+func (r Release) WithDocuments(more map[digest.Digest][]Document) Release {
+	r.Packages = slices.Clone(r.Packages)
+	for i, p := range r.Packages {
+		r.Packages[i].Documents = slices.Concat(p.Documents, more[p.Digest])
+	}
+	return r
 }

@@ -2,11 +2,10 @@ package publish
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"slices"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -51,8 +50,34 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		// Other jobs publish other platforms only if the release is a local build or is
 		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
+		BeforeTag: func(ctx context.Context) error {
+			index, err := artifact.ParseIndex(packed.Index.Bytes)
+			if err == nil {
+				err = j.attachToPackages(ctx, f, index, r.release.Packages)
+			}
+			if err != nil {
+				return err
+			}
+			candidate := r
+			candidate.release, candidate.Unattested = r.release.WithDocuments(f.attestations), f.unattested
+			return j.runGates(ctx, candidate, packed.Index)
+		},
 	})
+	r.Attached, r.Unattested = slices.Compact(slices.Sorted(slices.Values(f.attached))), f.unattested
 	return r, err
+}
+
+// runGates runs the gates for a release whose content the repository has.
+func (j *job) runGates(ctx context.Context, r Result, index artifact.Blob) error {
+	c := gate.Candidate{Action: gate.Publish, Release: r.release, Index: index, Signature: r.Verdict, Unattested: r.Unattested, Signer: j.options.Signing.Signer}
+	if j.can.Published {
+		c.Action = gate.Mirror
+	}
+	err := j.options.Gates.Enforce(ctx, j.repo, c)
+	if held, ok := errors.AsType[*gate.HeldError](err); ok && j.options.Stage {
+		j.held, j.options.Gates, err = held, nil, nil
+	}
+	return err
 }
 
 // results returns the results of packages.
@@ -62,63 +87,4 @@ func (f facts) results(packages []provider.Package) []PackageResult {
 		all = append(all, PackageResult{Package: pkg, Sent: f.sent[zipKey{pkg.Platform, pkg.Digest}].Sent})
 	}
 	return all
-}
-
-// attach attaches the documents about all platforms to the index that the tag points
-// to. These are the source's documents, and the referrers of earlier indexes. attach
-// adds the names of new referrers to the result. Reading the tag one more time is
-// sufficient, because a later run that extends the index also carries over its
-// referrers.
-func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
-	index := f.now.Descriptor
-	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
-		return nil
-	}
-	for range maxMoves {
-		documents, err := j.carried(ctx, f, index)
-		if err != nil {
-			return err
-		}
-		names, err := repository.Attach(ctx, j.repo, documents, index)
-		if err != nil {
-			return err
-		}
-		r.Attached = slices.Concat(r.Attached, slices.DeleteFunc(names, func(name string) bool { return slices.Contains(r.Attached, name) }))
-		r.Digest = index.Digest
-		if len(names) == 0 {
-			return nil
-		}
-		now, err := repository.Inspect(ctx, j.repo, r.Tag, repository.DepthIndex)
-		if err != nil {
-			return fmt.Errorf("reading the tag back: %w", err)
-		}
-		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
-			return nil
-		}
-		index = now.Descriptor
-	}
-	return fmt.Errorf("attaching documents: %w (%d attempts)", repository.ErrTagMoved, maxMoves)
-}
-
-// carried returns the source's documents, and the referrers of earlier indexes that the
-// source does not replace. Approvals are not carried over, because each approval
-// applies to only one index.
-func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
-	documents := slices.Clone(f.documents)
-	// Start with the last index, which has the newest referrers.
-	for _, before := range slices.Backward(f.earlier) {
-		if before.Digest == index.Digest {
-			continue
-		}
-		found, err := repository.Documents(ctx, j.repo, before.Digest)
-		if err != nil {
-			return nil, err
-		}
-		for _, d := range found {
-			if d.MediaType != artifact.TypeApproval && !slices.ContainsFunc(documents, func(o provider.Document) bool { return o.Name == d.Name && o.MediaType == d.MediaType }) {
-				documents = append(documents, d)
-			}
-		}
-	}
-	return documents, nil
 }

@@ -138,8 +138,8 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestForceWithoutNeed checks that Force has no effect without a conflict.
-func TestForceWithoutNeed(t *testing.T) {
+// TestForceWithoutConflict checks that Force has no effect without a conflict.
+func TestForceWithoutConflict(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
 		t.Run(name, func(t *testing.T) {
@@ -156,8 +156,9 @@ func TestForceWithoutNeed(t *testing.T) {
 	}
 }
 
-// TestSumsForget checks that the new SHA256SUMS must list stored packages with their digests.
-func TestSumsForget(t *testing.T) {
+// TestSumsLackStoredPackages checks that the new SHA256SUMS must list stored packages
+// with their digests.
+func TestSumsLackStoredPackages(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		listed digest.Digest
@@ -211,9 +212,9 @@ func TestEvidenceIsKept(t *testing.T) {
 	})
 }
 
-// TestEvidenceDoesNotFit checks that the stored SHA256SUMS must list a new package if
-// the new release has no SHA256SUMS.
-func TestEvidenceDoesNotFit(t *testing.T) {
+// TestStoredSumsLackNewPackage checks that the stored SHA256SUMS must list a new
+// package if the new release has no SHA256SUMS.
+func TestStoredSumsLackNewPackage(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.offer(t, w.release(plan9, zos))
@@ -300,7 +301,7 @@ func (w *world) store(t *testing.T, to *target, r provider.Release) {
 	}
 }
 
-// TestAnotherPublisher checks that releases with equal zips are equal, regardless of
+// TestAnotherPublisher checks that releases with identical zips are equal, regardless of
 // annotations.
 func TestAnotherPublisher(t *testing.T) {
 	t.Parallel()

@@ -1,11 +1,13 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -29,6 +31,9 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // If copying would lose content, Copy returns a *[repository.ConflictError]. If another
 // run moves the tag at the source or the target, Copy starts again.
 //
+// For a module, Copy also writes the tag latest if the source's tag latest points to the
+// version.
+//
 // Options have the same meaning as for [Release]. Verify receives the source's release.
 // Recheck and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the
 // content, so they cause an error. Copy returns the errors of [repository.Copy],
@@ -39,13 +44,26 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 		return done, errBytes
 	}
 	c := copying{job{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
+	done, err := c.copy(ctx, done)
+	if isLive := done.Tag == artifact.Tag(v) && done.Status != Denied; err == nil && isLive {
+		done.Released = o.Stage
+		if a.IsModule() && !o.DryRun {
+			err = copyLatest(ctx, from, to, done)
+		}
+	}
+	return done, err
+}
+
+// copy copies the release.
+func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
+	v, o := c.version, c.options
 	// 1. Check the denials of both sides, and run a quick check. Force doesn't override
 	// a denial at the source. To remove this denial, use promote.
 	var f facts
-	err := repository.CheckDenied(ctx, from, v)
+	err := repository.CheckDenied(ctx, c.from, v)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", from, err)
-	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules {
+		err = fmt.Errorf("%s: %w", c.from, err)
+	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules && !f.reconsidered {
 		err = &repository.DeniedError{Record: *f.denial}
 	}
 	exists := false
@@ -55,16 +73,35 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if exists || err != nil {
 		return done.orDenied(o, err)
 	}
+	var pending repository.Inspection
+	if o.Stage {
+		if pending, err = repository.Inspect(ctx, c.repo, artifact.PendingTag(v), repository.DepthIndex); err != nil {
+			return done, err
+		}
+	}
 	// 2. Copy the release. Repeat the copy if another run moves a tag at the same time.
 	for moves := 0; ; moves++ {
-		copied, err := repository.Copy(ctx, from, c.repo, done.Tag, c.copyOptions(f))
+		copied, err := repository.Copy(ctx, c.from, c.repo, artifact.Tag(v), c.copyOptions(f))
 		done = done.withCopy(copied)
 		done.Moved = moves
+		held, isHeld := errors.AsType[*gate.HeldError](err)
+		if wouldStage := o.Stage && o.DryRun && err == nil && copied.Was != copied.Digest; isHeld || wouldStage || errors.Is(err, errStaged) {
+			if done.Tag, done.Held = artifact.PendingTag(v), held; pending.Digest == done.Digest {
+				done.Status = Unchanged
+			}
+			if held == nil || held.Err == nil {
+				err = nil
+			}
+			return done, err
+		}
 		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
 		}
 		if err == nil && !o.DryRun && f.denial != nil {
 			err = f.denial.Remove(ctx, c.repo)
+		}
+		if err == nil {
+			err = c.recordForce(ctx, done, f.denial)
 		}
 		return done.orDenied(o, c.explainMissing(ctx, err))
 	}
@@ -109,13 +146,99 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 	}
-	if f.denial == nil { // Force overrides only a denial that existed at the start
-		o.BeforeTag = func(ctx context.Context) error { return repository.CheckDeniedNow(ctx, c.repo, c.version) }
+	var verdict provider.Verdict
+	o.BeforeTag = func(ctx context.Context, release repository.Inspection) error {
+		if f.denial == nil { // Force overrides only a denial that existed at the start
+			if err := repository.CheckDeniedNow(ctx, c.repo, c.version); err != nil {
+				return err
+			}
+		}
+		return c.beforeTag(ctx, release, verdict)
 	}
 	if c.options.Verify != nil {
-		o.Verify = oci.VerifyCopy(c.address, c.options.Verify)
+		o.Verify = oci.VerifyCopy(c.address, func(ctx context.Context, r provider.Release) (v provider.Verdict, err error) {
+			verdict, err = c.options.Verify(ctx, r)
+			return verdict, err
+		})
 	}
 	return o
+}
+
+// errStaged means that the pending tag was written instead of the version's tag.
+var errStaged = errors.New("the release is staged")
+
+// beforeTag runs the gates for a release whose content was copied. If a gate holds the
+// release, or if it is staged, beforeTag writes its pending tag and returns a
+// *[gate.HeldError] or errStaged.
+func (c *copying) beforeTag(ctx context.Context, i repository.Inspection, v provider.Verdict) error {
+	err := gate.CheckExpired(ctx, c.from, i.Digest)
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok && c.options.Gates.Has(expired.Gate()) {
+		err = nil // the gate decides again
+	}
+	if err != nil {
+		return err
+	}
+	index := artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+	var held error
+	if len(c.options.Gates) > 0 {
+		release, err := oci.FromInspection(ctx, c.repo, i, c.address, c.version, i.Index.Platforms())
+		if err != nil {
+			return err
+		}
+		candidate := gate.Candidate{Action: gate.Copy, Release: release, Index: index, Signature: v}
+		if c.options.Import {
+			candidate.Action = gate.Import
+		}
+		held = c.options.Gates.Enforce(ctx, c.repo, candidate)
+		if _, ok := errors.AsType[*gate.HeldError](held); held != nil && !ok {
+			return held
+		}
+	}
+	if held == nil && !c.options.Stage {
+		return nil
+	}
+	return cmp.Or(c.pushPending(ctx, i, index), held, errStaged)
+}
+
+// pushPending writes the pending tag, unless the tag's release would lose content.
+func (c *copying) pushPending(ctx context.Context, i repository.Inspection, index artifact.Blob) error {
+	pending, err := repository.Inspect(ctx, c.repo, artifact.PendingTag(c.version), repository.DepthManifests)
+	if err != nil {
+		return err
+	}
+	if d := repository.Compare(i, pending); pending.Exists() && !pending.IsDenial() && !c.options.Force && len(d.Conflicts)+len(d.Loses) > 0 {
+		return &repository.ConflictError{Release: pending.Tag, Reasons: d.Reasons()}
+	}
+	if pending.Digest == i.Digest {
+		return nil
+	}
+	return c.repo.PushTag(ctx, index, pending.Tag, pending.Digest)
+}
+
+// latestTag is the tag that OpenTofu uses for modules by default.
+const latestTag = "latest"
+
+// copyLatest writes a module's tag latest if the source's tag latest points to the
+// version that was copied. If another run moves the target's tag at the same time, the
+// other run wins.
+func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
+	source, err := repository.Inspect(ctx, from, latestTag, repository.DepthIndex)
+	if err != nil || !source.Exists() || source.Digest != cmp.Or(copied.Source, copied.Digest) {
+		return err
+	}
+	target, err := repository.Inspect(ctx, to, latestTag, repository.DepthIndex)
+	if err != nil || target.Digest == copied.Digest {
+		return err
+	}
+	d, data, err := to.Manifest(ctx, copied.Digest.String()) // differs from the source's manifest if the target kept its own
+	if err == nil {
+		d.ArtifactType = source.Descriptor.ArtifactType
+		err = to.PushTag(ctx, artifact.Blob{Descriptor: d, Bytes: data}, latestTag, target.Digest)
+	}
+	if err != nil && !errors.Is(err, repository.ErrTagMoved) {
+		return fmt.Errorf("writing the tag %s: %w", latestTag, err)
+	}
+	return nil
 }
 
 // withCopy returns the result after a copy.

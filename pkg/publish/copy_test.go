@@ -209,8 +209,8 @@ func (m moved) Manifest(ctx context.Context, reference string) (d ocispec.Descri
 	return m.Repository.Manifest(ctx, reference)
 }
 
-// TestCopyOfWhatIsNotThere checks the errors for a missing release.
-func TestCopyOfWhatIsNotThere(t *testing.T) {
+// TestCopyOfMissingRelease checks the errors for a missing release.
+func TestCopyOfMissingRelease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	from, to := w.registry(t, registrytest.Options{}), w.layout(t)
@@ -225,8 +225,8 @@ func TestCopyOfWhatIsNotThere(t *testing.T) {
 	}
 }
 
-// TestCopyMakesTheRepository checks that a missing repository is created.
-func TestCopyMakesTheRepository(t *testing.T) {
+// TestCopyCreatesRepository checks that a missing repository is created.
+func TestCopyCreatesRepository(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
@@ -256,9 +256,9 @@ func TestCopyHasTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestCopyIsJudged checks that Verify is called for releases of the source, except
+// TestCopyVerifies checks that Verify is called for releases of the source, except
 // releases that the target already has.
-func TestCopyIsJudged(t *testing.T) {
+func TestCopyVerifies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.registry(t, registrytest.Options{NoReferrers: http.StatusNotFound})
@@ -282,4 +282,40 @@ func TestCopyIsJudged(t *testing.T) {
 	if calls != 2 {
 		t.Errorf("got %d calls of Verify, want 2", calls)
 	}
+}
+
+// TestCopyStages checks that a staged copy doesn't change the version's tag, and that
+// approval makes the version live.
+func TestCopyStages(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		from := w.layout(t)
+		w.publish(t, from, publish.Created, publish.Options{Platforms: without(zos)})
+		stage := func(want publish.Status, tag string, o publish.Options) {
+			t.Helper()
+			o.Stage = true
+			r, err := w.copy(t, from, to, o)
+			if err != nil || r.Status != want || r.Tag != tag || r.Released != (tag == "1.2.3") || !o.DryRun && to.at(t, tag) != r.Digest {
+				t.Fatalf("%+v, %v", r, err)
+			}
+		}
+		stage(publish.Created, pendingTag, publish.Options{DryRun: true})
+		if to.at(t, pendingTag) != "" {
+			t.Error("the dry run wrote a tag")
+		}
+		stage(publish.Created, pendingTag, publish.Options{})
+		stage(publish.Unchanged, pendingTag, publish.Options{})
+		stage(publish.Unchanged, pendingTag, publish.Options{DryRun: true})
+		if to.digest(t) != "" {
+			t.Error("the version is live")
+		}
+		w.promote(t, to, publish.Promoted)
+		stage(publish.Unchanged, "1.2.3", publish.Options{})
+		w.publish(t, from, publish.Extended, publish.Options{})
+		before := to.digest(t)
+		stage(publish.Extended, pendingTag, publish.Options{})
+		if to.digest(t) != before {
+			t.Error("the tag of the version moved")
+		}
+	})
 }

@@ -42,8 +42,9 @@ func TestCreated(t *testing.T) {
 	})
 }
 
-// TestCreatedAlike checks that the result does not depend on optional facts from the origin.
-func TestCreatedAlike(t *testing.T) {
+// TestCreatedWithoutOptionalFacts checks that the result does not depend on optional
+// facts from the origin.
+func TestCreatedWithoutOptionalFacts(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{NoPackages: true}, func(t *testing.T, w *world, to *target) {
 		w.concurrency = 1
@@ -163,7 +164,7 @@ func TestExtendedByOthers(t *testing.T) {
 	})
 }
 
-func TestRegistryIsAskedLittle(t *testing.T) {
+func TestRegistryRequestCounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{})

@@ -19,7 +19,7 @@ type FactsForTest struct {
 	Pending *repository.Inspection
 	// Denial, Tags, and Owner describe the repository. Wanted contains the platforms
 	// that the source is known to have before its release is read.
-	Denial *repository.DenialRecord
+	Denial *repository.DecisionRecord
 	Tags   []string
 	Owner  *repository.ProviderMismatchError
 	Wanted []provider.Platform

@@ -7,6 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -20,14 +21,22 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 	// The following facts are valid for all rounds of a run.
 
-	// denial is the denial of the version, or nil.
-	denial *repository.DenialRecord
+	// denial is the denial of the version, or nil. reconsidered reports that a gate of
+	// this run denied the version and decides again.
+	denial       *repository.DecisionRecord
+	reconsidered bool
 	// tags contains the sorted tags of the repository.
 	tags []string
 	// release is the source's release. documents contains the source's documents about
 	// all platforms.
 	release   provider.Release
 	documents []provider.Document
+	// attestations contains the source's attestations by the digest that they cover.
+	// unattested describes why some are unavailable, or is nil. attached contains the
+	// names of attestations that were attached.
+	attestations map[digest.Digest][]provider.Document
+	unattested   error
+	attached     []string
 	// sent contains the zips that the repository is known to have. earlier contains the
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
@@ -108,8 +117,9 @@ func (f facts) afterMove() facts {
 		delete(known, p)
 	}
 	return facts{
-		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial, tags: f.tags,
+		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial, reconsidered: f.reconsidered, tags: f.tags,
 		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
+		attestations: f.attestations, unattested: f.unattested, attached: f.attached,
 	}
 }
 
@@ -129,6 +139,14 @@ func (f facts) isComplete() bool {
 		}
 	}
 	return len(f.wanted) > 0
+}
+
+// lacksSBOM reports whether an intact stored package has no SBOM.
+func (f facts) lacksSBOM(platform provider.Platform) bool {
+	found, looked := f.stored.Platforms[platform]
+	return looked && found.IsIntact() && !slices.ContainsFunc(found.Manifest.Documents, func(layer ocispec.Descriptor) bool {
+		return artifact.DocumentOf(layer, "").Kind == provider.KindSBOM
+	})
 }
 
 // unchanged returns the sorted platforms that were requested, for a release without

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -22,6 +23,8 @@ type job struct {
 	address provider.Address
 	version provider.Version
 	options Options
+	// held is set if a gate holds the release. Gates don't run again then.
+	held *gate.HeldError
 }
 
 // tag returns the tag to write.
@@ -36,15 +39,16 @@ func (j *job) tag() string {
 type part int
 
 const (
-	needNothing   part = iota
-	needDenial         // the denial of the version, and the list of tags
-	needIndex          // the index that the tag points to, and the owner of the repository
-	needPlatforms      // the wanted platforms, inspected to the depth that Check specifies
-	needRelease        // the release of the source
-	needOverlap        // the stored platforms that the release also has
-	needAll            // all stored content, with its documents
-	needSigned         // the documents of unchanged platforms, whose signature is verified again
-	needReferrers      // the source's documents about all platforms
+	needNothing      part = iota
+	needDenial            // the denial of the version, and the list of tags
+	needIndex             // the index that the tag points to, and the owner of the repository
+	needPlatforms         // the wanted platforms, inspected to the depth that Check specifies
+	needRelease           // the release of the source
+	needOverlap           // the stored platforms that the release also has
+	needAll               // all stored content, with its documents
+	needSigned            // the documents of unchanged platforms, whose signature is verified again
+	needReferrers         // the source's documents about all platforms
+	needAttestations      // the attestations of the packages that the plan adds
 )
 
 // gather adds the part of the facts that a plan needs.
@@ -65,7 +69,12 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 		if j.can.Documents != nil {
 			f.documents, err = j.can.Documents(ctx, f.release)
 		}
+		if containsSBOM(f.documents) {
+			j.options.AutoSBOM = false
+		}
 		return err
+	case needAttestations:
+		return j.readAttestations(ctx, f)
 	}
 	return j.readStored(ctx, f, needs)
 }
@@ -80,7 +89,7 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	unlisted := err
 	err = repository.CheckDenied(ctx, j.repo, j.version)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
-		f.denial = &denied.Record
+		f.denial, f.reconsidered = &denied.Record, j.options.Gates.Reconsider(denied.Record)
 		return nil
 	}
 	if err == nil && j.policy().listed {
@@ -156,7 +165,7 @@ func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...pro
 }
 
 // readStored inspects stored platforms in more depth. If the plan needs all stored
-// content, readStored also asks the source for damaged platforms that the release
+// content, readStored also requests damaged platforms from the source that the release
 // doesn't contain, and reads the documents of the other platforms.
 func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
@@ -227,5 +236,39 @@ func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
 		return err
 	}
 	f.wanted = provider.SortPlatforms(wanted)
+	return nil
+}
+
+// errUnattested is returned if a package has no attestation, but one is required.
+var errUnattested = provider.Errorf(provider.Unverified, "no attestation found")
+
+// readAttestations reads the attestations of the packages that a plan adds. Bundles about
+// SHA256SUMS become documents of the release.
+func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
+	r := f.release
+	r.Packages = slices.DeleteFunc(slices.Clone(r.Packages), func(p provider.Package) bool { return slices.Contains(f.intact, p.Platform) })
+	if ask := j.can.Attestations; ask != nil && len(r.Packages) > 0 {
+		f.attestations, err = ask(ctx, r)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	for _, p := range r.Packages {
+		if err == nil && len(f.attestations[p.Digest]) == 0 && j.options.Attestations == AttestationsRequire {
+			err = fmt.Errorf("%s: %w", p.Filename, errUnattested)
+		}
+	}
+	if err != nil && j.options.Attestations == AttestationsRequire {
+		return fmt.Errorf("reading attestations: %w", err)
+	}
+	f.unattested = err
+	sums, _ := r.Document(provider.KindSums)
+	for _, bundle := range f.attestations[sums.Digest] {
+		bundle.Scope = provider.ScopeRelease
+		if _, has := r.Document(provider.KindSigstore); !has {
+			f.release.Documents = append(slices.Clip(f.release.Documents), bundle)
+			break // a manifest contains at most one
+		}
+	}
 	return nil
 }

@@ -42,9 +42,9 @@ func judgedBy(ring trust.Keyring) publish.Options {
 	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Verify: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Verify}
 }
 
-// TestKeysGoAlong checks that the only key published with the release is the key that
-// made the signature.
-func TestKeysGoAlong(t *testing.T) {
+// TestSigningKeyIsPublished checks that the only key published with the release is the
+// key that made the signature.
+func TestSigningKeyIsPublished(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
 	ring := ringOf(t, signers...)
@@ -67,9 +67,9 @@ func TestKeysGoAlong(t *testing.T) {
 	})
 }
 
-// TestKeysComeLater checks that a missing key is added to a published release, and that
+// TestKeyAddedLater checks that a missing key is added to a published release, and that
 // no zip is sent.
-func TestKeysComeLater(t *testing.T) {
+func TestKeyAddedLater(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
 	ring := ringOf(t, signers...)
@@ -89,9 +89,9 @@ func TestKeysComeLater(t *testing.T) {
 	})
 }
 
-// TestKeysOfWhatIsStored checks that a release with a stored signature gets the key
+// TestKeysOfStoredSignature checks that a release with a stored signature gets the key
 // that made this signature, and not the key that made the new signature.
-func TestKeysOfWhatIsStored(t *testing.T) {
+func TestKeysOfStoredSignature(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
 	for _, test := range []struct {
@@ -118,9 +118,9 @@ func TestKeysOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// TestKeysOfNobodyElse checks that only the keys that signed the release are published.
+// TestOnlySigningKeysArePublished checks that only the keys that signed the release are published.
 // It also checks that an untrusted release is rejected before anything is sent.
-func TestKeysOfNobodyElse(t *testing.T) {
+func TestOnlySigningKeysArePublished(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
 	other := ringOf(t, signers[1])

@@ -223,7 +223,7 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantText(t, err, "publishing registry.example.org/acme/thing 1.2.3: conflict with the existing release: ",
-				"the stored "+stem+"_SHA256SUMS does not match the package for zos_s390x, and the source has none to replace it: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
+				"the stored "+stem+"_SHA256SUMS does not match the package for zos_s390x, and the source has no replacement: SHA256SUMS does not list "+stem+"_zos_s390x.zip")
 		}
 		if to.wantTag(t, was); to.state(t) != state {
 			t.Error("unexpected writes")
@@ -248,9 +248,9 @@ func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestLocalSumsForget checks that new signed checksums that do not list a stored
-// platform are a conflict.
-func TestLocalSumsForget(t *testing.T) {
+// TestLocalSumsLackStoredPlatform checks that new signed checksums that do not list a
+// stored platform are a conflict.
+func TestLocalSumsLackStoredPlatform(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	}
-	do := map[string]func(args []string) error{"sbom": sbomProgram, "create": createProgram}[os.Args[2]]
+	do := map[string]func(args []string) error{"sbom": sbomProgram, "create": createProgram, "gate": gateProgram}[os.Args[2]]
 	if err := do(os.Args[3:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -46,9 +46,9 @@ func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a p
 	return err
 }
 
-// Tags returns all tags of a repository, sorted. It requests the list only once.
-func (p *Publisher) Tags(ctx context.Context, repo repository.Reader) ([]string, error) {
-	return p.memory.tags.Tags(ctx, repo)
+// Reader returns a repository whose tags are sorted and are requested only once.
+func (p *Publisher) Reader(repo repository.Reader) repository.Reader {
+	return p.memory.tags.Reader(repo)
 }
 
 // of returns a repository that uses this cache.

@@ -100,9 +100,9 @@ func TestContentDeleted(t *testing.T) {
 	}
 }
 
-// TestTagRefusedForNow checks that the tag is read again after a 503 response, because
-// another run might have moved it in the meantime.
-func TestTagRefusedForNow(t *testing.T) {
+// TestTagAfterUnavailable checks that the tag is read again after a 503 response,
+// because another run might have moved it in the meantime.
+func TestTagAfterUnavailable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{})
@@ -250,9 +250,9 @@ func TestOrder(t *testing.T) {
 	})
 }
 
-// TestCutOffAnywhere fails each write in turn. It checks that every tag points to a
+// TestFailureOfEachWrite fails each write in turn. It checks that every tag points to a
 // complete graph, and that the next run completes the release.
-func TestCutOffAnywhere(t *testing.T) {
+func TestFailureOfEachWrite(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

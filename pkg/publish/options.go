@@ -7,6 +7,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -29,6 +30,14 @@ type Options struct {
 	// that have an SBOM in the source or the repository. Use [SBOMProgram] to create
 	// this function from a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
+	// AutoSBOM generates a CycloneDX document for each package that has no SBOM, from the
+	// executable's Go build information. Unlike SBOM, it also reads the zips of packages
+	// that the repository already has. It is ignored if SBOM is set, or if the source has
+	// an SBOM for all platforms.
+	AutoSBOM bool
+	// Attestations specifies whether the source's attestations of new packages are
+	// published, as referrers of the packages' manifests. It is ignored with NoReferrers.
+	Attestations AttestationMode
 	// Aliases lists other providers whose releases the repository can contain. A
 	// release to which platforms are added keeps its provider.
 	Aliases provider.Aliases
@@ -59,13 +68,33 @@ type Options struct {
 	// approval.Promote publishes the release under the version's tag. The pending index
 	// includes the platforms of the released version, so promotion only moves a tag.
 	Stage bool
-	// DryRun computes the result and sends nothing.
+	// Gates decide about a release before its tag is written. A held release gets its
+	// pending tag instead.
+	Gates gate.Gates
+	// Import runs the gates for the action import, for [Publisher.Copy] from a bundle.
+	Import bool
+	// DryRun computes the result and sends nothing. Gates don't run.
 	DryRun bool
 	// NoReferrers omits documents about all platforms, which refer to the index. Use it
 	// for registries that can't store these documents. See
 	// [repository.ErrNoReferrersList].
 	NoReferrers bool
 }
+
+// AttestationMode specifies whether the attestations of new packages are published. If
+// empty, they are not.
+type AttestationMode string
+
+// Modes. In both modes, signatures of attestations are not verified.
+const (
+	// AttestationsFetch publishes the attestations that the source has, also for stored
+	// packages that have none, unless Check is [repository.DepthIndex] or less. If some
+	// are unavailable, the result contains a warning.
+	AttestationsFetch AttestationMode = "fetch"
+	// AttestationsRequire fails if a new package has no attestation, or if attestations
+	// are unavailable.
+	AttestationsRequire AttestationMode = "require"
+)
 
 // Status is the outcome of publishing a release, or of a decision about a release.
 type Status string
@@ -99,7 +128,7 @@ type Result struct {
 	// Digest is the digest of the index. After a conflict, it is the digest of the
 	// existing index. It is empty in a dry run that would send something, and if only
 	// the list of tags was checked ([repository.DepthTags]). If several runs publish
-	// the version at the same time, a different run might have built the index from the
+	// the version at the same time, another run might have built the index from the
 	// packages of all runs.
 	Digest digest.Digest
 	// Source is the digest of the source's index. It is set only if [Publisher.Copy]
@@ -114,8 +143,12 @@ type Result struct {
 	Documents []provider.Document
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
+	// Held describes why a gate holds the release, or is nil.
+	Held *gate.HeldError
 	// Attached contains the names of the new referrers.
 	Attached []string
+	// Unattested, if not nil, describes why attestations of the release are unavailable.
+	Unattested error
 	// Slow reports that writing took very long. Jobs that published the same version at
 	// the same time might have overwritten each other's content. To repair the release,
 	// run these jobs again.

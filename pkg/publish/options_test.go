@@ -50,7 +50,7 @@ func TestDryRun(t *testing.T) {
 	})
 }
 
-func TestCancelled(t *testing.T) {
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -64,8 +64,8 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
-// TestCancelledInMidZip cancels a run while the origin does not respond.
-func TestCancelledInMidZip(t *testing.T) {
+// TestCanceledMidZip cancels a run while the origin does not respond.
+func TestCanceledMidZip(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 )
 
 // Plan describes the changes that are required so that a tag contains a release. Equal
-// facts result in equal plans.
+// facts result in identical plans.
 type Plan struct { //nolint:recvcheck // merge modifies the plan
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
@@ -39,7 +39,7 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	// Conflicts contains the reasons why the plan does nothing. It is empty with Force.
 	Conflicts []string `json:"conflicts,omitempty"`
 	// Denial is the denial of the version, or nil. If set, the plan does nothing.
-	Denial *repository.DenialRecord `json:"denial,omitempty"`
+	Denial *repository.DecisionRecord `json:"denial,omitempty"`
 	// AnnotationsKept reports that the annotations of the tag differ from the requested
 	// annotations. This difference alone does not cause an update.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
@@ -51,6 +51,8 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	release provider.Release
 	// index contains the annotations of the new index.
 	index artifact.Options
+	// described contains the platforms of stored packages for which SBOMs are generated.
+	described []provider.Platform
 	// zips maps the digests of stored zips to their descriptions.
 	zips map[digest.Digest]storedZip
 }
@@ -74,9 +76,13 @@ type policy struct {
 	verifiesAgain bool
 	// attaches reports that documents about all platforms are attached.
 	attaches bool
+	// attests reports that the attestations of new packages are published.
+	attests bool
 	// signs reports that a release without a signature will be signed.
 	signs bool
-	index artifact.Options
+	// describes reports that SBOMs are generated for stored packages.
+	describes bool
+	index     artifact.Options
 }
 
 // policy returns the policy for the plan.
@@ -84,7 +90,8 @@ func (j *job) policy() policy {
 	o := j.options
 	return policy{
 		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
-		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, signs: o.Signing.Signer != nil, index: o.Index,
+		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: !o.DryRun && !o.NoReferrers && o.Attestations != "",
+		signs: o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
 	}
 }
 
@@ -96,7 +103,7 @@ func newPlan(f facts, o policy) Plan {
 	switch {
 	case !f.known[needDenial]:
 		return p.need(needDenial)
-	case f.denial != nil && !o.overrules:
+	case f.denial != nil && !o.overrules && !f.reconsidered:
 		p.Status, p.Denial = Denied, f.denial
 		return p
 	case listed >= 0:
@@ -109,15 +116,20 @@ func newPlan(f facts, o policy) Plan {
 		return p.keeping(f)
 	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.hasRelease() && f.isComplete():
+	case f.hasRelease() && f.isComplete() && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)
 	case f.hasRelease() && !f.known[needOverlap]:
 		return p.need(needOverlap)
+	case o.describes && !f.known[needReferrers]:
+		return p.need(needReferrers)
 	}
 	p.Status, p.Conflicts = compare(f)
 	p.Added = newDocuments(f.stored, f.release)
+	if o.describes && len(p.Conflicts) == 0 {
+		p.describe(f)
+	}
 	switch {
 	case len(p.Conflicts) > 0 && !o.force:
 		return p.keeping(f)
@@ -128,7 +140,10 @@ func newPlan(f facts, o policy) Plan {
 	case len(p.Conflicts) > 0:
 		p.Status, p.Conflicts = Replaced, nil
 	}
-	if o.attaches && !f.known[needReferrers] {
+	switch {
+	case o.attests && !f.known[needAttestations]:
+		return p.need(needAttestations)
+	case o.attaches && !f.known[needReferrers]:
 		return p.need(needReferrers)
 	}
 	p.merge(f, o)

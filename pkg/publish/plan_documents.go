@@ -82,7 +82,7 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 		case wrong[i] == nil:
 			continue
 		case signed || !generated:
-			return fmt.Sprintf("the stored %s does not match the package for %s, and the source has none to replace it: %v", stored.Name, pkg.Platform, wrong[i])
+			return fmt.Sprintf("the stored %s does not match the package for %s, and the source has no replacement: %v", stored.Name, pkg.Platform, wrong[i])
 		}
 		r.Documents = generatedSums(*r)
 		return ""
@@ -183,4 +183,19 @@ func missingKinds(existing, documents []provider.Document) []provider.Document {
 		}
 	}
 	return missing
+}
+
+// describe adds the SBOMs of stored packages to the plan, except SBOMs that the source
+// has.
+func (p *Plan) describe(f facts) {
+	for _, pkg := range f.release.Packages {
+		if f.lacksSBOM(pkg.Platform) && !hasSBOM(pkg) {
+			p.described = append(p.described, pkg.Platform)
+			p.Added = append(p.Added, sbomName(pkg, artifact.MediaTypeCycloneDX))
+		}
+	}
+	if len(p.described) > 0 && p.Status == Unchanged {
+		p.Status = Extended
+	}
+	slices.Sort(p.Added)
 }

@@ -77,7 +77,7 @@ var planManual = []planCase{
 	{name: "by force they do", tag: "linux=a", tagSums: "theirs", source: "plan9=b", sourceSums: "theirs:plan9", force: true, status: publish.Replaced, send: "plan9", release: "plan9", sums: "theirs", dropped: "linux"},
 	{name: "generated sums are generated again", tag: "linux=a", tagSums: "ours", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "stored sums that list all stay", tag: "linux=a", tagSums: "signed:linux,plan9", source: "plan9=b", sourceSums: "ours", status: publish.Extended, send: "plan9", release: "linux plan9", sums: "signed"},
-	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not match the package for plan9_mips, and the source has none to replace it"},
+	{name: "stored signed sums are not given up", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", conflict: "the stored terraform-provider-thing_1.2.3_SHA256SUMS does not match the package for plan9_mips, and the source has no replacement"},
 	{name: "by force they are", tag: "linux=a", tagSums: "signed:linux", source: "plan9=b", sourceSums: "ours", force: true, status: publish.Replaced, send: "plan9", release: "linux plan9", sums: "ours"},
 	{name: "no SHA256SUMS", tag: "linux=a", source: "plan9=b", status: publish.Extended, send: "plan9", release: "linux plan9"},
 
@@ -184,7 +184,7 @@ func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.Policy
 	t.Helper()
 	o := publish.PolicyForTest{Force: c.force}
 	if strings.Contains(c.around, "denied") {
-		facts.Denial = &repository.DenialRecord{Denial: artifact.Denial{Reason: "it phones home"}}
+		facts.Denial = &repository.DecisionRecord{Decision: artifact.Decision{Reason: "it phones home"}}
 	}
 	if strings.Contains(c.around, "listed") {
 		o.Listed, facts.Tags = true, []string{"1.2.2", "1.2.3"}

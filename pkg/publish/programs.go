@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"path/filepath"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -43,7 +41,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 			return provider.Document{}, err
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		binary, err := unpack(ctx, zip, dir, p.Address.Type)
+		binary, err := packagezip.UnpackExecutable(ctx, zip, dir, p.Address.Type)
 		if err != nil {
 			return provider.Document{}, err
 		}
@@ -75,28 +73,6 @@ func sbomName(p provider.Package, mediaType string) string {
 		ending = ".cdx.json"
 	}
 	return fmt.Sprintf("terraform-provider-%s_%s_%s%s", p.Address.Type, p.Version, p.Platform, ending)
-}
-
-// unpack unpacks a zip and returns the path of its executable.
-func unpack(ctx context.Context, zip, dir, typ string) (binary string, err error) {
-	f, err := os.Open(zip)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	archive, err := packagezip.Open(f, info.Size())
-	if err != nil {
-		return "", err
-	}
-	name, _ := archive.Executable(typ)
-	if name == "" {
-		return "", fmt.Errorf("the package contains no executable terraform-provider-%s: %w", typ, fs.ErrNotExist)
-	}
-	return filepath.Join(dir, filepath.FromSlash(name)), archive.Unpack(ctx, dir)
 }
 
 // CreateMissing returns a repository that calls create when a push fails because the

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -64,7 +65,8 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // Release returns errors from the source and the repository,
 // *[repository.ConflictError], and, for a denied version, *[repository.DeniedError].
 // Force overrides a denial, and removes it after the version has been tagged. With
-// Stage, the denial stays until the release is promoted.
+// Stage, the denial stays until the release is promoted. Overrides are recorded. See
+// [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
 	f := facts{address: a, version: v, tag: j.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
@@ -81,6 +83,13 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		default:
 			done, err = j.apply(ctx, &f, plan)
 		}
+		if held, ok := errors.AsType[*gate.HeldError](err); ok { // publish it under its pending tag instead
+			j.held, j.options.Stage, j.options.Gates = held, true, nil
+			f = f.afterMove()
+			f.tag = j.tag()
+			moves--
+			continue
+		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			f = f.afterMove()
 			if errors.Is(err, repository.ErrContentDeleted) {
@@ -88,11 +97,20 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			}
 			continue
 		}
-		if err == nil && f.denial != nil && !o.DryRun && !o.Stage {
+		if err == nil && f.denial != nil && !o.DryRun && !j.options.Stage {
 			err = f.denial.Remove(ctx, j.repo)
 		}
 		if err == nil {
 			err = j.attach(ctx, &f, &done)
+		}
+		if err == nil {
+			err = j.attestStored(ctx, &f, &done)
+		}
+		if err == nil {
+			err = j.recordForce(ctx, done, f.denial)
+		}
+		if done.Held = j.held; err == nil && j.held != nil && j.held.Err != nil {
+			err = j.held
 		}
 		if done, err = done.orDenied(o, err); err != nil {
 			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}

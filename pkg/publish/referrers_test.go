@@ -71,9 +71,9 @@ func TestReferrersInADryRun(t *testing.T) {
 	})
 }
 
-// TestReferrersOfWhatIsReplaced checks that the referrers of a replaced release are not
-// copied, because they describe the replaced zips.
-func TestReferrersOfWhatIsReplaced(t *testing.T) {
+// TestReferrersOfReplacedRelease checks that the referrers of a replaced release are
+// not copied, because they describe the replaced zips.
+func TestReferrersOfReplacedRelease(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{".intoto.jsonl": "{}\n"}, haiku), publish.Options{})

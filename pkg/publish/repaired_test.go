@@ -111,9 +111,9 @@ func TestRepairedWhileExtending(t *testing.T) {
 	}
 }
 
-// TestLostForGood checks that a lost package of a platform that was not requested is a
+// TestLostInSource checks that a lost package of a platform that was not requested is a
 // conflict if the source also lacks the package.
-func TestLostForGood(t *testing.T) {
+func TestLostInSource(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		first := w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})
@@ -236,9 +236,9 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestBlobsAreAskedForTogether checks that blobs are checked concurrently, because
+// TestBlobsAreCheckedConcurrently checks that blobs are checked concurrently, because
 // sequential requests would take seconds for a large release.
-func TestBlobsAreAskedForTogether(t *testing.T) {
+func TestBlobsAreCheckedConcurrently(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{})

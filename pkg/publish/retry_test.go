@@ -26,7 +26,7 @@ func onlyPlan9(t *testing.T, w *world) publish.Options {
 	return publish.Options{Platforms: []provider.Platform{plan9}}
 }
 
-func TestOriginBreaksTwice(t *testing.T) {
+func TestOriginFailsTwice(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20)} {
@@ -66,7 +66,7 @@ func TestOriginBreaksTwice(t *testing.T) {
 	}
 }
 
-func TestOriginBreaksAlways(t *testing.T) {
+func TestOriginAlwaysFails(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(1 << 20), "short": origintest.Short(1 << 20), "reset at once": origintest.Reset(0)} {
@@ -120,8 +120,8 @@ func TestWrongBytes(t *testing.T) {
 	}
 }
 
-// TestRegistryBreaks checks that transient upload errors are retried.
-func TestRegistryBreaks(t *testing.T) {
+// TestRegistryFails checks that transient upload errors are retried.
+func TestRegistryFails(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, fault := range map[string]origintest.Fault{
@@ -145,7 +145,7 @@ func TestRegistryBreaks(t *testing.T) {
 	}
 }
 
-func TestRegistryBreaksAlways(t *testing.T) {
+func TestRegistryAlwaysFails(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]registrytest.Kind{"POST": registrytest.UploadPost, "PUT": registrytest.UploadPut} {
 		t.Run(name, func(t *testing.T) {
@@ -202,9 +202,9 @@ func TestTokenExpiresForSmallBlobs(t *testing.T) {
 	w.publish(t, to, publish.Created, o)
 }
 
-// TestRefusedForGood checks that a rejected upload is retried only once, in case the
+// TestRejectedUpload checks that a rejected upload is retried only once, in case the
 // token has expired.
-func TestRefusedForGood(t *testing.T) {
+func TestRejectedUpload(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, status := range map[string]int{"401": http.StatusUnauthorized, "403": http.StatusForbidden} {
@@ -235,8 +235,9 @@ func TestRefusedForGood(t *testing.T) {
 	}
 }
 
-// TestRegistrySaysNo checks that a rejection is detected before any zip is fetched.
-func TestRegistrySaysNo(t *testing.T) {
+// TestRegistryDeniesAccess checks that a rejection is detected before any zip is
+// fetched.
+func TestRegistryDeniesAccess(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		o     registrytest.Options

@@ -15,15 +15,7 @@ type Signing struct {
 	// key. If the release already has a signature that Signer made, the release can be
 	// extended. SHA256SUMS is then generated and signed again. trust.Signer
 	// implements this interface.
-	Signer interface {
-		// Sign returns the detached signature of a document.
-		Sign(document []byte) ([]byte, error)
-		// Signed reports whether the signer made the signature of a document. If so, it
-		// can sign the document again when the document changes.
-		Signed(document, signature []byte) bool
-		// Keys returns the armored public key, which is published with the release.
-		Keys() []byte
-	}
+	Signer artifact.Signer
 	// Keys, if not nil, returns the armored public keys that made the signatures of
 	// SHA256SUMS, or nil if it doesn't have these keys. The keys are published with
 	// signed local builds, including stored builds without keys, so that users can pin

@@ -83,9 +83,9 @@ func TestStage(t *testing.T) {
 	})
 }
 
-// TestStageBesideVersion checks that a pending release includes the published
+// TestStageReleasedVersion checks that a pending release includes the published
 // platforms, so promoting it only moves the tag.
-func TestStageBesideVersion(t *testing.T) {
+func TestStageReleasedVersion(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		first := w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{haiku}})
@@ -173,7 +173,7 @@ func TestStageDenied(t *testing.T) {
 		_, err := w.run(t, to, publish.Options{Stage: true})
 		wantDenied(t, err)
 		if n := w.requestsSince(before)[origintest.Zip]; n != 0 || to.state(t) != state {
-			t.Errorf("%d zips were fetched, or there were unexpected writes", n)
+			t.Errorf("%d zips were fetched, or unexpected requests wrote content", n)
 		}
 		if r := w.stage(t, to, publish.Created, pendingTag, publish.Options{Force: true}); r.Digest != golden {
 			t.Errorf("got index %s", r.Digest)

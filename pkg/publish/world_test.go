@@ -338,10 +338,16 @@ func (w *world) wantStored(t *testing.T, to *target, platforms ...provider.Platf
 // and the zip can be read as a stream.
 func zipOf(t *testing.T, text string) []byte {
 	t.Helper()
+	return zipNamed(t, "terraform-provider-thing_v1.2.3", text)
+}
+
+// zipNamed is like zipOf, for an executable with the given name.
+func zipNamed(t *testing.T, name, text string) []byte {
+	t.Helper()
 	size := uint64(len(text))
 	return zipWith(t, func(z *zip.Writer) (io.Writer, error) {
 		return z.CreateRaw(&zip.FileHeader{
-			Name: "terraform-provider-thing_v1.2.3", Method: zip.Store,
+			Name: name, Method: zip.Store,
 			CRC32: crc32.ChecksumIEEE([]byte(text)), CompressedSize64: size, UncompressedSize64: size,
 		})
 	}, text)

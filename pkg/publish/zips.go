@@ -17,6 +17,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
+	"github.com/tofu-oci/tofu-oci/internal/sbom"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -24,7 +25,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// zipKey identifies a package. Two platforms can have equal zips but different SBOMs.
+// zipKey identifies a package. Two platforms can have identical zips but different
+// SBOMs.
 type zipKey struct {
 	platform provider.Platform
 	digest   digest.Digest
@@ -44,7 +46,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(j.concurrency())
 	for _, pkg := range release.Packages {
-		if !slices.Contains(p.Send, pkg.Platform) {
+		if !p.reads(pkg.Platform) {
 			continue
 		}
 		if _, isSent := f.sent[zipKey{pkg.Platform, pkg.Digest}]; isSent {
@@ -65,7 +67,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 	f.sent = sent
 	for i, pkg := range release.Packages {
 		done, isSent := sent[zipKey{pkg.Platform, pkg.Digest}]
-		if !isSent || !slices.Contains(p.Send, pkg.Platform) {
+		if !isSent || !p.reads(pkg.Platform) {
 			continue
 		}
 		pkg.Size, pkg.H1 = done.Package.Size, done.Package.H1
@@ -78,9 +80,16 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 	return release, err
 }
 
+// reads reports whether the zip of a platform is sent, or read for its SBOM.
+func (p Plan) reads(platform provider.Platform) bool {
+	return slices.Contains(p.Send, platform) || slices.Contains(p.described, platform)
+}
+
 // hasSBOM reports whether the package already has an SBOM.
-func hasSBOM(pkg provider.Package) bool {
-	return slices.ContainsFunc(pkg.Documents, func(d provider.Document) bool { return d.Kind == provider.KindSBOM })
+func hasSBOM(pkg provider.Package) bool { return containsSBOM(pkg.Documents) }
+
+func containsSBOM(documents []provider.Document) bool {
+	return slices.ContainsFunc(documents, func(d provider.Document) bool { return d.Kind == provider.KindSBOM })
 }
 
 // sendZip sends one zip unless the repository has it, and completes the package's
@@ -99,7 +108,8 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 	if isStored {
 		pkg.H1 = h1
 	}
-	if isStored && !needsH1 && !makesSBOM {
+	describes := j.policy().describes && !hasSBOM(pkg)
+	if isStored && !needsH1 && !makesSBOM && !describes {
 		return PackageResult{Package: pkg}, nil
 	}
 	slot, err := transfer.NewSlot(ctx, j.transfers(), pkg.Size)
@@ -107,7 +117,7 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 		return done, err
 	}
 	defer slot.Release()
-	t := zipTransfer{job: j, retrier: transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}, pkg: pkg}
+	t := zipTransfer{job: j, retrier: transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}, pkg: pkg, describes: describes}
 	if j.can.Path != nil {
 		t.path, _ = j.can.Path(pkg)
 	}
@@ -129,8 +139,11 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 		})
 	case !isStored:
 		err = t.send(ctx)
-	case needsH1:
+	case needsH1 || describes:
 		t.pkg.H1, err = t.readH1(ctx)
+	}
+	if t.sbom.Name != "" {
+		t.pkg.Documents = append(slices.Clip(t.pkg.Documents), t.sbom)
 	}
 	return PackageResult{Package: t.pkg, Sent: !isStored}, err
 }
@@ -157,6 +170,18 @@ type zipTransfer struct {
 	// otherwise the source's file.
 	path    string
 	fetched bool
+	// describes reports that an SBOM is generated while the zip is hashed. sbom is the
+	// result.
+	describes bool
+	sbom      provider.Document
+}
+
+// hashOptions returns the options for hashing the zip.
+func (t *zipTransfer) hashOptions() []packagezip.HashOption {
+	if !t.describes {
+		return nil
+	}
+	return []packagezip.HashOption{packagezip.WithBuildInfo(t.pkg.Address.Type)}
 }
 
 // makeSBOM generates the SBOM of the zip from a local file. If the source has no such
@@ -254,10 +279,10 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 // If a zip can't be hashed as a stream, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
-	if t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil {
+	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil) {
 		return t.pkg.H1, t.repo.PushBlob(ctx, zip, content)
 	}
-	w := packagezip.NewHashWriter(ctx)
+	w := packagezip.NewHashWriter(ctx, t.hashOptions()...)
 	defer func() { _ = w.Close() }()
 	again := false
 	g := &verifyingReader{src: io.TeeReader(content, w), open: func() error {
@@ -296,10 +321,10 @@ func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	}
 	var contents packagezip.Contents
 	if path != "" {
-		contents, err = hashFile(ctx, path, t.pkg.Size)
+		contents, err = hashFile(ctx, path, t.pkg.Size, t.hashOptions()...)
 	} else {
 		err = t.retrier.Do(ctx, "reading back "+t.pkg.Filename, func() (err error) {
-			contents, err = packagezip.HashAny(ctx, t.openStored, t.pkg.Size, t.TempDir)
+			contents, err = packagezip.HashAny(ctx, t.openStored, t.pkg.Size, t.TempDir, t.hashOptions()...)
 			return err
 		})
 	}
@@ -312,7 +337,7 @@ func (t *zipTransfer) openStored(ctx context.Context) (io.ReadCloser, error) {
 }
 
 // hashFile computes the h1 of a file of the given size.
-func hashFile(ctx context.Context, path string, size int64) (contents packagezip.Contents, err error) {
+func hashFile(ctx context.Context, path string, size int64, options ...packagezip.HashOption) (contents packagezip.Contents, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return contents, err
@@ -322,10 +347,11 @@ func hashFile(ctx context.Context, path string, size int64) (contents packagezip
 	if err != nil {
 		return contents, err
 	}
-	return archive.Contents(ctx)
+	return archive.Contents(ctx, options...)
 }
 
-// checkH1 compares the computed h1 with the stated h1.
+// checkH1 compares the computed h1 with the stated h1, and generates the SBOM. With NoH1,
+// it returns the stated h1.
 func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		name := t.pkg.Filename
@@ -334,5 +360,19 @@ func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, 
 		}
 		return "", fmt.Errorf("reading %s: %w", name, err)
 	}
-	return contents.H1, contents.VerifyH1(t.pkg.Filename, t.pkg.H1)
+	if err := contents.VerifyH1(t.pkg.Filename, t.pkg.H1); err != nil {
+		return "", err
+	}
+	if t.describes {
+		executable, _ := contents.Executable(t.pkg.Address.Type)
+		document, err := sbom.CycloneDX(t.pkg, executable, contents.BuildInfo)
+		if err != nil {
+			return "", fmt.Errorf("generating the SBOM of %s: %w", t.pkg.Filename, err)
+		}
+		t.sbom = artifact.NewDocument(sbomName(t.pkg, artifact.MediaTypeCycloneDX), artifact.MediaTypeCycloneDX, document)
+	}
+	if t.options.NoH1 {
+		return t.pkg.H1, nil
+	}
+	return contents.H1, nil
 }

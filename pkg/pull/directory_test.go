@@ -217,7 +217,7 @@ func TestPutDirectoryNeverOverwrites(t *testing.T) {
 	}
 }
 
-func TestPutDirectoryIsCancelled(t *testing.T) {
+func TestPutDirectoryIsCanceled(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	dir := t.TempDir()

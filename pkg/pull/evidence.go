@@ -30,8 +30,12 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 		}
 		shared = slices.Concat(shared, more)
 	}
+	r, err := provider.WithAttestations(ctx, src, r)
+	if err != nil {
+		return err
+	}
 	for i, result := range results {
-		for _, d := range slices.Concat(result.Package.Documents, shared) {
+		for _, d := range slices.Concat(r.Packages[i].Documents, shared) {
 			if !isEvidenceName(d.Name, r.Address) {
 				results[i].Skipped = append(results[i].Skipped, d.Name)
 				continue

@@ -6,5 +6,5 @@ var (
 	// IsEvidenceName reports whether a file name is allowed for a document.
 	IsEvidenceName = isEvidenceName
 	// Layouts returns all layouts.
-	Layouts = layouts
+	Layouts = func() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
 )

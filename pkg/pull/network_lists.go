@@ -145,8 +145,5 @@ func writeList(path string, list any) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, modeZip, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return atomicfile.WriteFile(path, modeZip, data)
 }

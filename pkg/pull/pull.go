@@ -13,8 +13,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -95,18 +93,14 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 	// 3. Copy each package to the sink through a verifying reader.
 	o = o.withAcquire()
 	results := make([]Result, len(release.Packages))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(concurrency(o))
-	for i, p := range release.Packages {
-		group.Go(func() (err error) {
-			if results[i], err = fetch(groupCtx, src, sink, p, o); err != nil {
-				return &provider.Error{Op: "pulling", Address: a, Version: v, Platform: p.Platform, Err: err}
-			}
-			results[i].Sums, results[i].Verdict, results[i].Stored = hasSums(release, p), verdict, release.Stored
-			return nil
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err = schedule.All(ctx, concurrency(o), release.Packages, func(ctx context.Context, i int, p provider.Package) (err error) {
+		if results[i], err = fetch(ctx, src, sink, p, o); err != nil {
+			return &provider.Error{Op: "pulling", Address: a, Version: v, Platform: p.Platform, Err: err}
+		}
+		results[i].Sums, results[i].Verdict, results[i].Stored = hasSums(release, p), verdict, release.Stored
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	// 4. Write the documents.

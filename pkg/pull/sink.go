@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -55,27 +54,15 @@ const (
 	LayoutNetwork Layout = "network"
 )
 
-func layouts() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
-
-// ParseLayout parses the name of a layout. Errors are of type *[provider.SyntaxError].
-func ParseLayout(s string) (Layout, error) {
-	names := make([]string, 0, len(layouts()))
-	for _, layout := range layouts() {
-		if s == string(layout) {
-			return layout, nil
-		}
-		names = append(names, string(layout))
-	}
-	return "", &provider.SyntaxError{What: "layout", Input: s, Problem: "must be one of " + strings.Join(names, ", ")}
-}
-
 // NewSink returns a sink that stores packages in dir. The sink creates dir for the
 // first package. If cache is not nil, the sink copies unpacked packages from the cache
 // instead of opening their zips, and stores packages that it unpacks in the cache. To
 // cache zips, use [source.NewCached].
 func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
-	if _, err := ParseLayout(string(layout)); err != nil {
-		return nil, err
+	switch layout {
+	case LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork:
+	default:
+		return nil, &provider.SyntaxError{What: "layout", Input: string(layout), Problem: "must be one of zip, packed, unpacked, network"}
 	}
 	if err := checkDirectory(dir); err != nil {
 		return nil, err

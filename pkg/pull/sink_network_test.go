@@ -39,8 +39,8 @@ func networkCase(t *testing.T, v, platform string) sinkCase {
 	return c
 }
 
-// TestNetworkSinkMerges adds packages to a mirror of a different program. It uses
-// separate sinks concurrently, like separate processes.
+// TestNetworkSinkMerges adds packages to a mirror of another program. It uses separate
+// sinks concurrently, like separate processes.
 func TestNetworkSinkMerges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -174,8 +174,8 @@ func TestSinkRefusesPipes(t *testing.T) {
 	})
 }
 
-// TestNetworkSinkModes checks that a web server that runs as a different user can read
-// all files.
+// TestNetworkSinkModes checks that a web server that runs as another user can read all
+// files.
 func TestNetworkSinkModes(t *testing.T) {
 	t.Parallel()
 	probe := filepath.Join(t.TempDir(), "probe")

@@ -61,9 +61,9 @@ func TestAttachNothing(t *testing.T) {
 	}
 }
 
-// TestTagOnlyWhereNeeded checks that Attach creates a referrers tag only if the
+// TestReferrersTagOnlyWithoutAPI checks that Attach creates a referrers tag only if the
 // registry lacks the referrers API.
-func TestTagOnlyWhereNeeded(t *testing.T) {
+func TestReferrersTagOnlyWithoutAPI(t *testing.T) {
 	t.Parallel()
 	for name, o := range kinds {
 		if o == nil {
@@ -99,9 +99,9 @@ func TestTagIsTheSubject(t *testing.T) {
 	w.wantDocuments(t)
 }
 
-// TestTagHarmsTheSubject checks that pushing a list to the referrers tag replaces the
-// subject in a registry such as GitLab.
-func TestTagHarmsTheSubject(t *testing.T) {
+// TestReferrersTagReplacesSubject checks that pushing a list to the referrers tag
+// replaces the subject in a registry such as GitLab.
+func TestReferrersTagReplacesSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	list, err := artifact.AddReferrer(nil)
@@ -116,9 +116,9 @@ func TestTagHarmsTheSubject(t *testing.T) {
 	}
 }
 
-// TestTagHoldsSomethingElse checks that Attach doesn't overwrite a referrers tag that
-// points to an image manifest, and that Documents ignores this manifest.
-func TestTagHoldsSomethingElse(t *testing.T) {
+// TestReferrersTagWithOtherContent checks that Attach doesn't overwrite a referrers tag
+// that points to an image manifest, and that Documents ignores this manifest.
+func TestReferrersTagWithOtherContent(t *testing.T) {
 	t.Parallel()
 	for _, o := range []*registrytest.Options{nil, {NoReferrers: http.StatusNotFound}} {
 		w := newWorld(t, o)
@@ -140,9 +140,9 @@ func TestTagHoldsSomethingElse(t *testing.T) {
 	}
 }
 
-// TestAttachAtOnce checks that concurrent Attach calls lose no documents, regardless of
-// whether they attach the same document.
-func TestAttachAtOnce(t *testing.T) {
+// TestAttachConcurrently checks that concurrent Attach calls lose no documents,
+// regardless of whether they attach the same document.
+func TestAttachConcurrently(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, o := range map[string]*registrytest.Options{"layout": nil, "API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
@@ -208,9 +208,9 @@ func TestAttachKeepsEntriesOfOthers(t *testing.T) {
 	}
 }
 
-// TestAttachAgainWhatWasCleanedUp checks that Attach replaces an entry whose manifest
-// was deleted.
-func TestAttachAgainWhatWasCleanedUp(t *testing.T) {
+// TestAttachAfterCleanup checks that Attach replaces an entry whose manifest was
+// deleted.
+func TestAttachAfterCleanup(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})

@@ -93,9 +93,9 @@ func isCatalog(err error) bool {
 	return errors.Is(err, repository.ErrNoCatalog)
 }
 
-// TestCatalogsThatDoNotEnd checks that Catalog limits the number and size of pages and
-// does not follow links to other hosts.
-func TestCatalogsThatDoNotEnd(t *testing.T) {
+// TestEndlessCatalogs checks that Catalog limits the number and size of pages and does
+// not follow links to other hosts.
+func TestEndlessCatalogs(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	next := func(w http.ResponseWriter, n int) {

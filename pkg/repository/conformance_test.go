@@ -43,7 +43,7 @@ func TestNothingThere(t *testing.T) {
 	})
 }
 
-func TestNotFoundBesideOthers(t *testing.T) {
+func TestNotFoundAmongOthers(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		pushTag(t, open(), index(t, "a"), "1.0.0", "")
@@ -168,8 +168,8 @@ func TestManifestTooLarge(t *testing.T) {
 	})
 }
 
-// TestCancelled checks that each method returns the error of a canceled context.
-func TestCancelled(t *testing.T) {
+// TestCanceled checks that each method returns the error of a canceled context.
+func TestCanceled(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		b, x, y := blob("content"), index(t, "a"), index(t, "b")
@@ -193,10 +193,10 @@ func TestCancelled(t *testing.T) {
 			}
 		}
 		if d, _, err := open().Manifest(t.Context(), "1.0.0"); d.Digest != x.Descriptor.Digest || err != nil {
-			t.Errorf("a cancelled call moved the tag: %s, %v", d.Digest, err)
+			t.Errorf("a canceled call moved the tag: %s, %v", d.Digest, err)
 		}
 		if _, err := open().Stat(t.Context(), blob("new").Descriptor.Digest); !errors.Is(err, repository.ErrNotFound) {
-			t.Errorf("a cancelled call stored a blob: %v", err)
+			t.Errorf("a canceled call stored a blob: %v", err)
 		}
 	})
 }
@@ -216,7 +216,7 @@ func (u *unstoppable) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestCancelledInMidPush(t *testing.T) {
+func TestCanceledMidPush(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -18,7 +18,7 @@ const copyConcurrency = 4
 // CopyOptions configures [Copy]. The zero value copies everything that belongs to a release.
 type CopyOptions struct {
 	// Provider is the expected provider of the release in both repositories. If an
-	// annotation names a different provider, and no alias allows that provider, Copy
+	// annotation contains a different provider, and no alias allows that provider, Copy
 	// returns a *[ProviderMismatchError]. If Provider is zero, the source's annotation
 	// determines the provider.
 	Provider provider.Address
@@ -37,9 +37,9 @@ type CopyOptions struct {
 	// already has the release under the tag. Use oci.VerifyCopy to create this
 	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// BeforeTag, if not nil, is called before the tag is written. If it returns an error, Copy
-	// fails.
-	BeforeTag func(ctx context.Context) error
+	// BeforeTag, if not nil, is called with the source's release before the tag is written.
+	// If it returns an error, Copy fails.
+	BeforeTag func(ctx context.Context, release Inspection) error
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
@@ -69,7 +69,7 @@ type CopyResult struct {
 	// Kept reports that the tag still points to a different index, which contains all
 	// of the source's zips.
 	Kept bool
-	// Forced reports that the tag was only moved because of Force.
+	// Forced reports whether the tag was moved only because of Force.
 	Forced bool
 	// Repaired reports that missing or damaged content of the tag was restored.
 	Repaired bool
@@ -173,7 +173,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		return err
 	}
 	if c.options.BeforeTag != nil {
-		if err := c.options.BeforeTag(ctx); err != nil {
+		if err := c.options.BeforeTag(ctx, release); err != nil {
 			return err
 		}
 	}

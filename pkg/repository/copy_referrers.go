@@ -75,19 +75,9 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 // manifests exist. Cleanup jobs that don't support referrers might have deleted some
 // manifests. existing contains the target's referrers.
 func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
-	for _, d := range list {
-		if d.Digest.Validate() != nil {
-			continue
-		}
-		err := c.child(ctx, d, maxCopyDepth)
-		unread, ok := errors.AsType[*unreadableError](err)
-		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("copying the referrer %s: %w", d.Digest, err)
-		}
-		alive = append(alive, d)
+	alive, err = existingReferrers(list, func(d ocispec.Descriptor) error { return c.child(ctx, d, maxCopyDepth) })
+	if err != nil {
+		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,6 +89,26 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existin
 	}
 	slices.Sort(c.result.Attached)
 	return alive, nil
+}
+
+// existingReferrers calls read for each entry of a list of referrers, and returns the
+// entries whose manifests exist.
+func existingReferrers(list []ocispec.Descriptor, read func(ocispec.Descriptor) error) (existing []ocispec.Descriptor, err error) {
+	for _, d := range list {
+		if d.Digest.Validate() != nil {
+			continue
+		}
+		err := read(d)
+		unread, ok := errors.AsType[*unreadableError](err)
+		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading the referrer %s: %w", d.Digest, err)
+		}
+		existing = append(existing, d)
+	}
+	return existing, nil
 }
 
 // titleOf returns the first value that isn't empty of a referrer's title, type, and

@@ -30,9 +30,9 @@ type other struct {
 
 func (o other) Traits() repository.Traits { return o.traits }
 
-// TestTraitsThatContradictThemselves checks that functions that inspect a repository
-// reject inconsistent traits.
-func TestTraitsThatContradictThemselves(t *testing.T) {
+// TestInconsistentTraits checks that functions that inspect a repository reject
+// inconsistent traits.
+func TestInconsistentTraits(t *testing.T) {
 	t.Parallel()
 	path := func(digest.Digest) (string, error) { return "", nil }
 	redirect := func(context.Context, ocispec.Descriptor) (string, error) { return "", nil }
@@ -96,9 +96,9 @@ func TestCopyOfAMovedTag(t *testing.T) {
 	}
 }
 
-// TestCopyOfATagThatVanishes checks that Copy returns an error if the source's tag is
-// deleted during the copy.
-func TestCopyOfATagThatVanishes(t *testing.T) {
+// TestCopyOfDeletedTag checks that Copy returns an error if the source's tag is deleted
+// during the copy.
+func TestCopyOfDeletedTag(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, &registrytest.Options{}), newEnd(t, nil)
 	from.fill(t)
@@ -176,9 +176,9 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 	}
 }
 
-// TestCopyOverSomethingElse checks that Copy requires Force to replace an artifact that
+// TestCopyOverOtherArtifact checks that Copy requires Force to replace an artifact that
 // is not a provider.
-func TestCopyOverSomethingElse(t *testing.T) {
+func TestCopyOverOtherArtifact(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
@@ -221,9 +221,9 @@ func TestCopyOverOtherZips(t *testing.T) {
 	}
 }
 
-// TestCopyOfWhatIsNotWhole checks that Copy reports missing or damaged content of the
-// source and does not tag the target.
-func TestCopyOfWhatIsNotWhole(t *testing.T) {
+// TestCopyOfIncompleteRelease checks that Copy reports missing or damaged content of
+// the source and does not tag the target.
+func TestCopyOfIncompleteRelease(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	packed, zip := pack(t, twoZips), blob(twoZips[plan9])
@@ -252,9 +252,9 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 		"lost config":              {false, func(from *end) { from.lose(t, ocispec.DescriptorEmptyJSON.Digest) }, is(repository.ErrNotFound), "44136fa355b3"},
 		"damaged zip":              {true, func(from *end) { from.damage(t, zip, "") }, mismatch, "checksum of terraform-provider-thing_1.2.3_plan9_mips64.zip is"},
 		"longer zip":               {true, func(from *end) { from.damage(t, zip, "more") }, func(err error) bool { return err != nil }, ""},
-		"lost blob of a referrer":  {false, func(from *end) { from.lose(t, sbom(1).Digest) }, is(repository.ErrNotFound), "copying the referrer " + referrer.Entry.Digest.String()},
+		"lost blob of a referrer":  {false, func(from *end) { from.lose(t, sbom(1).Digest) }, is(repository.ErrNotFound), "reading the referrer " + referrer.Entry.Digest.String()},
 		"no such tag":              {false, func(from *end) { from.untag(t, tag) }, is(repository.ErrNotFound), ""},
-		"damaged blob of referrer": {true, func(from *end) { from.damage(t, blob(string(sbom(1).Bytes)), "") }, mismatch, "copying the referrer "},
+		"damaged blob of referrer": {true, func(from *end) { from.damage(t, blob(string(sbom(1).Bytes)), "") }, mismatch, "reading the referrer "},
 	} {
 		for kind, o := range endKinds {
 			t.Run(name+" "+kind, func(t *testing.T) {
@@ -280,9 +280,9 @@ func TestCopyOfWhatIsNotWhole(t *testing.T) {
 	}
 }
 
-// TestCopyLeavesOutReferrersThatAreGone checks that Copy skips listed referrers whose
-// manifests were deleted, for example by a job that deletes untagged manifests.
-func TestCopyLeavesOutReferrersThatAreGone(t *testing.T) {
+// TestCopySkipsDeletedReferrers checks that Copy skips listed referrers whose manifests
+// were deleted, for example by a job that deletes untagged manifests.
+func TestCopySkipsDeletedReferrers(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"layout", "tag"} {
 		t.Run(kind, func(t *testing.T) {
@@ -347,9 +347,9 @@ func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	return done
 }
 
-// TestCopyToATagThatIsMoved checks that Copy does not overwrite a tag that another run
-// has moved to another release.
-func TestCopyToATagThatIsMoved(t *testing.T) {
+// TestCopyToMovedTag checks that Copy does not overwrite a tag that another run has
+// moved to another release.
+func TestCopyToMovedTag(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)

@@ -120,9 +120,9 @@ func TestCopyOverBadLines(t *testing.T) {
 	}
 }
 
-// TestCopyCancelled checks that a canceled Copy returns promptly with the cause and
+// TestCopyCanceled checks that a canceled Copy returns promptly with the cause and
 // leaves no tag.
-func TestCopyCancelled(t *testing.T) {
+func TestCopyCanceled(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	cause := errors.New("the user left")

@@ -201,8 +201,9 @@ func TestCopyOfAProvider(t *testing.T) {
 	}
 }
 
-// TestCopyWouldAttach checks that a dry run reports new referrers and writes nothing.
-func TestCopyWouldAttach(t *testing.T) {
+// TestCopyDryRunReportsReferrers checks that a dry run reports new referrers and writes
+// nothing.
+func TestCopyDryRunReportsReferrers(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.push(t, twoZips)

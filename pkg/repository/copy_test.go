@@ -79,9 +79,9 @@ func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	}
 }
 
-// TestCopyTellsOfDocuments checks that the result lists the release's documents once,
+// TestCopyListsDocuments checks that the result lists the release's documents once,
 // and lists each package's documents with that package.
-func TestCopyTellsOfDocuments(t *testing.T) {
+func TestCopyListsDocuments(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
 	from.fill(t)
@@ -155,9 +155,9 @@ func TestCopyMounts(t *testing.T) {
 	}
 }
 
-// TestCopyWhereMountingFails checks that Copy sends the content if the registry does
-// not mount the first blob. Copy does not try to mount the remaining blobs.
-func TestCopyWhereMountingFails(t *testing.T) {
+// TestCopyWithoutMounting checks that Copy sends the content if the registry does not
+// mount the first blob. Copy does not try to mount the remaining blobs.
+func TestCopyWithoutMounting(t *testing.T) {
 	t.Parallel()
 	for name, refuse := range map[string]func(r *registrytest.Registry){
 		"202": func(*registrytest.Registry) {},
@@ -236,8 +236,8 @@ func TestCopyRequests(t *testing.T) {
 	}
 }
 
-// TestCopyAtOnce checks that all concurrent copies of the same release succeed.
-func TestCopyAtOnce(t *testing.T) {
+// TestCopyConcurrently checks that all concurrent copies of the same release succeed.
+func TestCopyConcurrently(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		to.options.ConfirmDelay = settle

@@ -272,7 +272,7 @@ func (e *ConflictError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the message for a context that already names the release.
+// Within returns the message for a context that already contains the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -195,19 +195,15 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 		}
 	}
 	found := make([]InspectedPackage, len(unseen))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentRequests)
 	blobs := &blobChecker{repo: repo, read: depth >= DepthContent}
 	for _, seen := range i.Platforms {
 		blobs.manifests.Add(int64(len(seen.Bytes)))
 	}
-	for n, t := range unseen {
-		group.Go(func() (err error) {
-			found[n], err = inspectPackage(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := schedule.All(ctx, maxConcurrentRequests, unseen, func(ctx context.Context, n int, t artifact.Target) (err error) {
+		found[n], err = inspectPackage(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
+		return err
+	})
+	if err != nil {
 		return i, err
 	}
 	i.Platforms = maps.Clone(i.Platforms)

@@ -46,7 +46,7 @@ func newLayout(dir string, settle time.Duration) *layout {
 // String returns "oci-layout:DIR" with forward slashes, as in templates.
 func (l *layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
-// Tags returns all tags. If there are indexes but no tags, it returns [ErrUntagged].
+// Tags returns all tags. For indexes without tags, it returns [ErrUntagged].
 func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -112,7 +111,7 @@ func (l *layout) create() error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(l.dir, ocispec.ImageLayoutFile), marker)
+	return atomicfile.WriteFile(filepath.Join(l.dir, ocispec.ImageLayoutFile), 0o644, marker)
 }
 
 // readIndex reads index.json if the directory is a layout.
@@ -171,14 +170,7 @@ func (l *layout) writeIndex(index ocispec.Index) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(l.dir, ocispec.ImageIndexFile), data)
-}
-
-func writeFile(path string, data []byte) error {
-	return atomicfile.Write(path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return atomicfile.WriteFile(filepath.Join(l.dir, ocispec.ImageIndexFile), 0o644, data)
 }
 
 // find returns the position of a tag in an index, or -1 if the index doesn't contain

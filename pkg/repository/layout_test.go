@@ -227,9 +227,9 @@ func TestDamagedLayouts(t *testing.T) {
 	}
 }
 
-// TestBegunLayout checks a layout whose creation was interrupted before index.json was
-// written.
-func TestBegunLayout(t *testing.T) {
+// TestIncompleteLayout checks a layout whose creation was interrupted before index.json
+// was written.
+func TestIncompleteLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion":"1.0.0"}`)
@@ -264,9 +264,9 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 	}
 }
 
-// TestStatKnowsWhatItRead checks that a blob is read again only if its file has
-// changed. A process that only reads blobs does not create a record file.
-func TestStatKnowsWhatItRead(t *testing.T) {
+// TestStatReadsOnce checks that a blob is read again only if its file has changed. A
+// process that only reads blobs does not create a record file.
+func TestStatReadsOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	b, other := blob("content"), blob("other")
@@ -348,7 +348,7 @@ func TestLayoutLooksForRoomFirst(t *testing.T) {
 	}
 }
 
-func TestDigestIsNoPath(t *testing.T) {
+func TestDigestIsNotAPath(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "secret"), "secret")

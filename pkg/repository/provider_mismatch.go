@@ -84,9 +84,9 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 // belongs to a different provider. Two providers in one repository would overwrite each
 // other's versions, and OpenTofu would install one instead of the other. CheckOwner
 // uses the annotation or, if the annotation is missing, the name of a package. If the
-// repository has no releases, CheckOwner checks the newest pending release. If there
-// are no pending releases, it checks the newest pruned release. If the repository
-// doesn't list its tags, CheckOwner returns nil.
+// repository has no releases, CheckOwner checks the newest pending release or, without
+// pending releases, the newest pruned release. If the repository doesn't list its tags,
+// CheckOwner returns nil.
 func CheckOwner(ctx context.Context, repo Reader, a provider.Address, aliases ...provider.Alias) error {
 	tags, err := repo.Tags(ctx)
 	if isUnlisted(err) {

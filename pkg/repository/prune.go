@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -211,7 +212,7 @@ func deletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 		return err
 	}
 	if tag := tagged[pruned.Digest]; tag != "" {
-		return fmt.Errorf("%w: the tag %s points to it, too", ErrInUse, tag)
+		return fmt.Errorf("%w: the tag %s also points to it", ErrInUse, tag)
 	}
 	// 3. Delete the index, and then its referrers.
 	if err := remove(ctx, pruned.Digest, pruned.Tag); err != nil {
@@ -273,7 +274,7 @@ func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest
 	}
 	var mu sync.Mutex
 	tagged := map[digest.Digest]string{}
-	err = each(ctx, append(others, own...), func(ctx context.Context, tag string) error {
+	err = schedule.All(ctx, maxConcurrentRequests, append(others, own...), func(ctx context.Context, _ int, tag string) error {
 		i, err := Inspect(ctx, repo, tag, DepthIndex)
 		if err == nil && i.Exists() {
 			mu.Lock()

@@ -249,11 +249,13 @@ func TestDeletePrunedKeepsDenial(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
 		index := e.fill(t)
-		packed, err := artifact.Denial{Reason: "because"}.Pack(index)
+		packed, err := artifact.Decision{Kind: artifact.DecisionDeny, Verdict: artifact.VerdictDeny, Reason: "because"}.Pack(index, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		e.attach(t, index, packed.Document)
+		if err := repository.AttachDecision(t.Context(), e.open(t), packed, index); err != nil {
+			t.Fatal(err)
+		}
 		e.tagAs(t, "denied-1.2.3", packed.Manifest.Descriptor.Digest)
 		tagged := e.referrers(t, e.open(t), index.Digest)[0].Digest
 		e.tagAs(t, "signed", tagged)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -28,6 +28,9 @@ type PushOptions struct {
 	// the repository can't move tags atomically, Push waits for these jobs and reads
 	// the tag again.
 	Concurrent bool
+	// BeforeTag, if not nil, is called before the tag is written. If it returns an error,
+	// Push fails.
+	BeforeTag func(ctx context.Context) error
 }
 
 // Push pushes a packed release to a repository that already has its zips. It pushes
@@ -43,14 +46,14 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	began := time.Now()
 	// 1. The blobs of the manifests.
 	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff, Progress: o.Progress}
-	err = each(ctx, packed.Documents, func(ctx context.Context, d provider.Document) error {
+	err = schedule.All(ctx, maxConcurrentRequests, packed.Documents, func(ctx context.Context, _ int, d provider.Document) error {
 		return pushMissing(ctx, repo, retrier, was, d)
 	})
 	if err != nil {
 		return now, false, err
 	}
 	// 2. The manifests.
-	err = each(ctx, packed.Manifests, func(ctx context.Context, m artifact.Blob) error {
+	err = schedule.All(ctx, maxConcurrentRequests, packed.Manifests, func(ctx context.Context, _ int, m artifact.Blob) error {
 		if was.found(m.Descriptor.Digest) {
 			return nil
 		}
@@ -61,6 +64,11 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	}
 	// 3. The tag.
 	if packed.Index.Descriptor.Digest != was.Digest || was.Dangling {
+		if o.BeforeTag != nil {
+			if err := o.BeforeTag(ctx); err != nil {
+				return now, false, err
+			}
+		}
 		if err := repo.PushTag(ctx, packed.Index, was.Tag, was.Digest); err != nil {
 			return now, false, err
 		}
@@ -148,16 +156,6 @@ func pushDocument(ctx context.Context, repo Repository, d provider.Document) err
 	}
 	defer func() { _ = content.Close() }()
 	return repo.PushBlob(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, content)
-}
-
-// each calls do for all items concurrently.
-func each[T any](ctx context.Context, items []T, do func(context.Context, T) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentRequests)
-	for _, item := range items {
-		group.Go(func() error { return do(ctx, item) })
-	}
-	return group.Wait()
 }
 
 // putManifest pushes a manifest. If the existing manifest was damaged, putManifest

@@ -92,9 +92,9 @@ func TestPushOfAMovedTag(t *testing.T) {
 	})
 }
 
-// TestPushShowsWhatBecameOfTheTag checks that Push returns the tag's current target if
-// another run moves the tag immediately after the push.
-func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
+// TestPushReturnsMovedTag checks that Push returns the tag's current target if another
+// run moves the tag immediately after the push.
+func TestPushReturnsMovedTag(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
 	theirs := e.push(t, map[provider.Platform]string{haiku: twoZips[haiku]})
@@ -118,9 +118,8 @@ func TestPushShowsWhatBecameOfTheTag(t *testing.T) {
 	}
 }
 
-// TestPushOfATagThatIsLost checks the error if a registry accepts a tag but does not
-// return it.
-func TestPushOfATagThatIsLost(t *testing.T) {
+// TestPushLostTag checks the error if a registry accepts a tag but does not return it.
+func TestPushLostTag(t *testing.T) {
 	t.Parallel()
 	e := newEnd(t, &registrytest.Options{})
 	for _, zip := range twoZips {

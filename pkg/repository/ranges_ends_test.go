@@ -16,9 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestLargeBlobOfALogin checks that each range is requested from the registry with the
-// existing credentials, and that the redirect target receives none of them.
-func TestLargeBlobOfALogin(t *testing.T) {
+// TestLargeBlobWithCredentials checks that each range is requested from the registry
+// with the existing credentials, and that the redirect target receives none of them.
+func TestLargeBlobWithCredentials(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]registrytest.Options{
 		"basic":  {Username: "user", Password: "secret"},
@@ -64,9 +64,10 @@ func TestLargeBlobOfALogin(t *testing.T) {
 	}
 }
 
-// TestLargeBlobIsLeft checks that closing a reader or canceling its context leaves no
-// goroutine. It is not parallel because it counts the goroutines of the process.
-func TestLargeBlobIsLeft(t *testing.T) { //nolint:paralleltest // see above
+// TestLargeBlobLeavesNoGoroutine checks that closing a reader or canceling its context
+// leaves no goroutine. It is not parallel because it counts the goroutines of the
+// process.
+func TestLargeBlobLeavesNoGoroutine(t *testing.T) { //nolint:paralleltest // see above
 	s := largeServer(t, registrytest.Options{})
 	client := s.impatient(t)
 	s.options.HTTP = client

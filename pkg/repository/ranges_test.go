@@ -250,9 +250,9 @@ func (s *server) impatient(t *testing.T) *http.Client {
 	return client
 }
 
-// TestSmallBlobsComeInOneRequest checks that a blob below the size limit for ranges is
+// TestSmallBlobsNeedOneRequest checks that a blob below the size limit for ranges is
 // read in one request.
-func TestSmallBlobsComeInOneRequest(t *testing.T) {
+func TestSmallBlobsNeedOneRequest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	content := largeBlob()[:16<<20-1]

@@ -24,7 +24,7 @@ import (
 // host uses it.
 const publicAddress = "192.0.2.1"
 
-// realmServer is a registry whose challenges name a configurable token service. The
+// realmServer is a registry whose challenges contain a configurable token service. The
 // client connects to this server for all addresses.
 type realmServer struct {
 	*registrytest.Registry
@@ -219,8 +219,8 @@ func TestNoTLSWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestTokenServiceOutOfReach checks that the error names the token service and contains
-// no URL fragment.
+// TestTokenServiceOutOfReach checks that the error contains the token service and
+// contains no URL fragment.
 func TestTokenServiceOutOfReach(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, false)

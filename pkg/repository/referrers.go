@@ -62,39 +62,74 @@ const maxDocuments = 100
 
 // Documents returns the documents that are attached to a manifest, such as SBOMs and
 // provenance. They are sorted by name, because registries list them in any order.
-// Documents omits other referrers, such as signatures of the artifact and denials, and
+// Documents omits other referrers, such as signatures of the artifact and decisions, and
 // referrers whose manifests are missing. If the registry can't list referrers, it
 // returns no documents.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
-	documents, _, err := readDocuments(ctx, repo, subject)
+	entries, _, err := listReferrers(ctx, repo, subject)
 	if err != nil {
 		return nil, err
 	}
+	documents, _, err := readDocuments(ctx, repo, entries, subject)
+	return documents, err
+}
+
+func sortDocuments(documents []provider.Document) []provider.Document {
 	slices.SortStableFunc(documents, func(a, b provider.Document) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.MediaType, b.MediaType))
 	})
-	return documents, nil
+	return documents
 }
 
-// CheckReferrers returns the problems that [Documents] ignores: invalid lists of referrers, and
-// documents that are missing or differ from the list. err is a failure to read the repository.
-func CheckReferrers(ctx context.Context, repo Reader, subject digest.Digest) (lost []error, err error) {
-	documents, lost, err := readDocuments(ctx, repo, subject)
-	for _, d := range documents {
+// Referrers contains the referrers of an index.
+type Referrers struct {
+	// Documents contains the same documents as [Documents].
+	Documents []provider.Document
+	// Decisions contains the recorded decisions, oldest first.
+	Decisions []DecisionRecord
+	// Lost contains the problems that [Documents] ignores: an invalid list of referrers,
+	// documents that are missing or differ from the list, and too many decisions.
+	Lost []error
+}
+
+// ReadReferrers reads the referrers of an index. It reads the list of referrers once.
+func ReadReferrers(ctx context.Context, repo Reader, index digest.Digest) (r Referrers, err error) {
+	entries, invalid, err := listReferrers(ctx, repo, index)
+	if err != nil {
+		return r, err
+	}
+	r.Documents, r.Lost, err = readDocuments(ctx, repo, entries, index)
+	r.Lost = append(r.Lost, invalid...)
+	if err != nil {
+		return r, err
+	}
+	for _, d := range r.Documents {
 		exists, err := hasBlob(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
 		if err != nil {
-			return lost, err
+			return r, err
 		}
 		if !exists {
-			lost = append(lost, fmt.Errorf("the document %s is missing or damaged: %w", d.Name, ErrNotFound))
+			r.Lost = append(r.Lost, fmt.Errorf("the document %s is missing or damaged: %w", d.Name, ErrNotFound))
 		}
 	}
-	return lost, err
+	for _, kinds := range [][]string{personal, {artifact.DecisionGate}} {
+		found, err := readDecisions(ctx, repo, entries, index, kinds...)
+		if errors.Is(err, errFlood) {
+			r.Lost, err = append(r.Lost, err), nil
+		}
+		if err != nil {
+			return r, err
+		}
+		r.Decisions = append(r.Decisions, found...)
+	}
+	sortDecisions(r.Decisions)
+	return r, nil
 }
 
-// readDocuments returns the documents that are attached to a manifest, in the order of
-// the list. lost describes why documents can't be read.
-func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
+// listReferrers returns the entries in the list of a manifest's referrers. If the
+// registry can't store lists of referrers, the list is empty. invalid describes an invalid
+// list.
+func listReferrers(ctx context.Context, repo Reader, subject digest.Digest) (entries []ocispec.Descriptor, invalid []error, err error) {
 	known, err := readReferrers(ctx, repo, subject)
 	switch {
 	case errors.Is(err, ErrNoReferrersList):
@@ -103,12 +138,20 @@ func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (doc
 		return nil, []error{err}, nil
 	case err != nil:
 		return nil, nil, fmt.Errorf("listing the referrers of %s: %w", subject, err)
-	case len(known.entries) > maxDocuments:
-		return nil, nil, fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, len(known.entries), maxDocuments)
 	}
-	for _, d := range known.entries {
+	return known.entries, nil, nil
+}
+
+// readDocuments returns the documents in a list of referrers, sorted by name. lost describes
+// why documents can't be read.
+func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descriptor, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool { return d.ArtifactType == artifact.TypeDecision })
+	if len(entries) > maxDocuments {
+		return nil, nil, fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, len(entries), maxDocuments)
+	}
+	for _, d := range entries {
 		name := d.Annotations[ocispec.AnnotationTitle]
-		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil || d.ArtifactType == artifact.TypeDenial {
+		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil {
 			continue // not a document, for example a signature of the artifact
 		}
 		var layer ocispec.Descriptor
@@ -128,7 +171,7 @@ func readDocuments(ctx context.Context, repo Reader, subject digest.Digest) (doc
 		document.Scope = provider.ScopeRelease
 		documents = append(documents, document)
 	}
-	return documents, lost, nil
+	return sortDocuments(documents), lost, nil
 }
 
 func isFormat(err error) bool {
@@ -155,24 +198,43 @@ func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider
 // names of the newly attached documents. It skips a document if a document with the
 // same digest, or with the same name and type, is already attached.
 func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
-	if len(documents) == 0 {
+	return attachDocuments(ctx, repo, documents, subject, func(d provider.Document, subject ocispec.Descriptor) (artifact.Referrer, error) {
+		return artifact.PackReferrer(d, subject)
+	})
+}
+
+func attachDocuments(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor, pack func(provider.Document, ocispec.Descriptor) (artifact.Referrer, error)) (attached []string, err error) {
+	var packed []artifact.Referrer
+	for _, document := range documents {
+		referrer, err := pack(document, subject)
+		if err != nil {
+			return nil, fmt.Errorf("attaching %s: %w", document.Name, err)
+		}
+		packed = append(packed, referrer)
+	}
+	return attach(ctx, repo, packed, subject)
+}
+
+// attach attaches referrers to the manifest that subject describes.
+func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, subject ocispec.Descriptor) (attached []string, err error) {
+	if len(packed) == 0 {
 		return nil, nil
 	}
 	// 1. Read the existing referrers.
 	known, err := readReferrers(ctx, repo, subject.Digest)
 	if err != nil {
-		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
+		return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
 	}
 	// 2. Push the missing documents.
 	var entries []ocispec.Descriptor
-	for _, document := range documents {
-		entry, isNew, err := store(ctx, repo, document, subject, known)
+	for _, referrer := range packed {
+		isNew, err := store(ctx, repo, referrer, known)
 		if err != nil {
-			return nil, fmt.Errorf("attaching %s: %w", document.Name, err)
+			return nil, fmt.Errorf("attaching %s: %w", referrer.Document.Name, err)
 		}
 		if isNew {
-			entries = append(entries, entry)
-			attached = append(attached, document.Name)
+			entries = append(entries, referrer.Entry)
+			attached = append(attached, referrer.Document.Name)
 		}
 	}
 	// 3. Add them to the list of referrers.
@@ -181,33 +243,29 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	}
 	list := referrersList{repo: repo, subject: subject.Digest}
 	if err := list.add(ctx, entries, known); err != nil {
-		return nil, fmt.Errorf("attaching %s: %w", documents[0].Name, err)
+		return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
 	}
 	return attached, nil
 }
 
-// store pushes a document and its manifest, unless the document is already listed and its
-// manifest exists.
-func store(ctx context.Context, repo Repository, document provider.Document, subject ocispec.Descriptor, known referrers) (entry ocispec.Descriptor, isNew bool, err error) {
-	referrer, err := artifact.PackReferrer(document, subject)
-	if err != nil {
-		return entry, false, err
-	}
-	title := referrer.Entry.Annotations[ocispec.AnnotationTitle]
+// store pushes the documents and the manifest of a referrer, unless its document is already listed
+// and the manifest exists.
+func store(ctx context.Context, repo Repository, referrer artifact.Referrer, known referrers) (isNew bool, err error) {
+	title := referrer.Document.Name
 	for _, d := range known.entries {
-		if d.Digest != referrer.Entry.Digest && (d.ArtifactType != document.MediaType || d.Annotations[ocispec.AnnotationTitle] != title) {
+		if d.Digest != referrer.Entry.Digest && (d.ArtifactType != referrer.Document.MediaType || d.Annotations[ocispec.AnnotationTitle] != title) {
 			continue
 		}
 		if exists, err := hasManifest(ctx, repo, d); exists || err != nil {
-			return entry, false, err
+			return false, err
 		}
 	}
-	for _, d := range []provider.Document{referrer.Config, referrer.Document} {
+	for _, d := range referrer.Documents() {
 		if err := pushDocument(ctx, repo, d); err != nil {
-			return entry, false, err
+			return false, err
 		}
 	}
-	return referrer.Entry, true, repo.PushManifest(ctx, referrer.Manifest)
+	return true, repo.PushManifest(ctx, referrer.Manifest)
 }
 
 // hasManifest reports whether the manifest of an entry exists. Clean-up jobs delete manifests
@@ -259,8 +317,8 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 	return fmt.Errorf("updating the list of referrers: %w (%d attempts)", ErrTagMoved, maxMerges)
 }
 
-// next returns the list to write. It is the original list, or the known entries with
-// the missing entries added.
+// next returns the list to write. It is the original list or, if this list lacks
+// entries, the known entries with the missing entries added.
 func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
 	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
 	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {

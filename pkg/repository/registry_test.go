@@ -299,9 +299,9 @@ func TestRedirectGetsNoLogin(t *testing.T) {
 	}
 }
 
-// TestChallengeElsewhere checks that a redirect target that requests credentials
+// TestChallengeAfterRedirect checks that a redirect target that requests credentials
 // receives none.
-func TestChallengeElsewhere(t *testing.T) {
+func TestChallengeAfterRedirect(t *testing.T) {
 	t.Parallel()
 	s, elsewhere := redirected(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Www-Authenticate", `Basic realm="fishing"`)
@@ -315,9 +315,9 @@ func TestChallengeElsewhere(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoQuery checks that errors contain no query strings, because the query
-// of a signed URL contains secrets.
-func TestErrorsTellNoQuery(t *testing.T) {
+// TestErrorsContainNoQuery checks that errors contain no query strings, because the
+// query of a signed URL contains secrets.
+func TestErrorsContainNoQuery(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"status":        func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
@@ -428,9 +428,9 @@ func (h headless) WriteHeader(code int) {
 	h.ResponseWriter.WriteHeader(code)
 }
 
-// TestManifestBreaksOff checks that an interrupted manifest request is retried up to
+// TestInterruptedManifest checks that an interrupted manifest request is retried up to
 // the limit.
-func TestManifestBreaksOff(t *testing.T) {
+func TestInterruptedManifest(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]origintest.Fault{"reset": origintest.Reset(10), "short": origintest.Short(10)} {
 		t.Run(name, func(t *testing.T) {
@@ -454,8 +454,8 @@ func TestManifestBreaksOff(t *testing.T) {
 	}
 }
 
-// TestPassingTrouble checks that the HTTP client retries transient errors.
-func TestPassingTrouble(t *testing.T) {
+// TestTransientErrors checks that the HTTP client retries transient errors.
+func TestTransientErrors(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.ManifestGet, registrytest.ManifestHead, registrytest.ManifestPut, registrytest.BlobHead, registrytest.UploadPost} {

@@ -46,16 +46,16 @@ func questions(t *testing.T) map[registrytest.Kind]func(context.Context, reposit
 	}
 }
 
-// TestPageInsteadOfAnAnswer checks the error for HTML pages with status 200, as sent by
-// portals, login pages, and proxies.
-func TestPageInsteadOfAnAnswer(t *testing.T) {
+// TestHTMLPageInsteadOfResponse checks the error for HTML pages with status 200, as
+// sent by portals, login pages, and proxies.
+func TestHTMLPageInsteadOfResponse(t *testing.T) {
 	t.Parallel()
 	for kind, ask := range questions(t) {
 		for name, fault := range map[string]origintest.Fault{
-			"as it is":             origintest.HTML("Please log in"),
+			"unmodified":           origintest.HTML("Please log in"),
 			"in another's clothes": origintest.Document("application/json", "\n <HTML><title>Please log in</title>"),
 		} {
-			if name != "as it is" && (kind == registrytest.BlobGet || kind == registrytest.ManifestHead) {
+			if name != "unmodified" && (kind == registrytest.BlobGet || kind == registrytest.ManifestHead) {
 				continue // a blob can contain anything, and a HEAD response has only a content type
 			}
 			t.Run(string(kind)+" "+name, func(t *testing.T) {
@@ -89,8 +89,8 @@ func TestPageOfATokenService(t *testing.T) {
 	}
 }
 
-// TestPageThatIsAsked checks that a blob can contain an HTML page.
-func TestPageThatIsAsked(t *testing.T) {
+// TestBlobIsHTMLPage checks that a blob can contain an HTML page.
+func TestBlobIsHTMLPage(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	b := blob("<!doctype html><title>a report</title>")
@@ -105,7 +105,7 @@ func TestPageThatIsAsked(t *testing.T) {
 	}
 }
 
-func TestListsBreakOff(t *testing.T) {
+func TestTruncatedLists(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.Referrers} {
 		t.Run(string(kind), func(t *testing.T) {

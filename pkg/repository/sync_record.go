@@ -25,7 +25,7 @@ func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, dige
 	if err != nil && !isFinding(err) {
 		return artifact.SyncRecord{}, "", fmt.Errorf("reading the sync record of %s: %w", repo, err)
 	}
-	record, _ := artifact.ParseSyncRecord(i.Bytes) // a damaged record counts as an empty record
+	record, _ := artifact.ParseSyncRecord(i.Bytes) // a damaged record is treated as an empty record
 	return record.Clone(), i.Digest, nil
 }
 

@@ -47,7 +47,7 @@ func TestWritableRegistry(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if deleted != test.deleted {
-				t.Errorf("%d uploads were cancelled, want %d", deleted, test.deleted)
+				t.Errorf("%d uploads were canceled, want %d", deleted, test.deleted)
 			}
 			if n := s.Requests(); n[registrytest.UploadPut] != 0 || n[registrytest.ManifestPut] != 0 {
 				t.Errorf("something was pushed: %v", n)

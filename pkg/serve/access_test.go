@@ -29,7 +29,7 @@ func ruled(t *testing.T, text string) func() *access.Rules {
 	return rules.Get
 }
 
-// everyone allows everyone to read everything.
+// everyone contains rules that allow everyone to read everything.
 const everyone = "anonymous { allow = [\"*/*/*\"] }\n"
 
 const canary = "canary-token-of-ci"

@@ -80,7 +80,7 @@ func etagOf(data []byte) string {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`
 }
 
-// setPrivate prevents shared caches from storing the response if there are access rules.
+// setPrivate prevents shared caches from storing the response if access is restricted.
 func (s *Server) setPrivate(x *exchange) {
 	if s.options.Rules().AllowAll() {
 		return

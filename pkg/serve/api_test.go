@@ -505,3 +505,41 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 }
+
+// TestAPIDecisions checks that decisions about a version are listed in order, and that a
+// record about a different repository has no effect.
+func TestAPIDecisions(t *testing.T) {
+	t.Parallel()
+	w := newLayout(t)
+	w.push(t, rocket{version: "1.0.0"})
+	found, err := repository.Inspect(t.Context(), w.repo, "1.0.0", repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := provider.ParseAddress("acme/rocket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := provider.ParseVersion("1.0.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, by := range []string{"second", "first"} {
+		d := repository.NewDecision(w.repo, artifact.DecisionPromote, artifact.VerdictAllow, a, v)
+		d.By, d.Reason, d.Time = by, "<script>alert(1)</script>", d.Time.Add(-time.Duration(i)*time.Hour)
+		if by == "first" {
+			d.Repository, d.Expires = "ghcr.io/acme/other", d.Time
+		}
+		if err := repository.Record(t.Context(), w.repo, d, found.Descriptor, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Decisions
+	if len(got) != 2 || got[0].By != "first" || !got[0].Foreign || got[0].Expires == nil || got[1].By != "second" || got[1].Foreign {
+		t.Errorf("got %+v", got)
+	}
+	page := w.get(t, "/providers/registry.opentofu.org/acme/rocket/1.0.0", "Accept: text/html").Body.String()
+	if !strings.Contains(page, "No effect: about a different release or repository.") || strings.Contains(page, "<script>alert") || strings.Index(page, "first") > strings.Index(page, "second") {
+		t.Errorf("got %s", page)
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -113,9 +114,7 @@ func (s *Server) describeModule(x *exchange) (none api.Module, err error) {
 		found.Versions[n] = s.describeModuleVersion(ctx, x, known, items[n])
 	})
 	if s.options.Rules().AllowAll() || x.caller.Name != "" {
-		for _, v := range known.pending {
-			found.Pending = append(found.Pending, v.String())
-		}
+		found.Pending = text.Strings(known.pending)
 	}
 	if more {
 		found.Next = shown.url(x) + "?page=" + strconv.Itoa(number+1)

@@ -69,7 +69,7 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 		_, found.Unverified = statusOf(err)
 	} else {
 		found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
-		found.Referrers = x.withURLs(seen.referrers)
+		found.Referrers, found.Decisions = x.withURLs(seen.referrers), seen.decisions
 	}
 	checkedSummary, err := s.repos.checkedSummary(x.r.Context(), x.query, r.index)
 	found.Status, found.Problem = checkedSummary.Status, checkedSummary.Problem

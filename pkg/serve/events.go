@@ -29,8 +29,8 @@ type Events struct {
 // RequestEvent describes a request and its response. It contains no secrets, but it can
 // contain untrusted text, which must be escaped for output.
 type RequestEvent struct {
-	// Route is the route of the request, such as "archive". There are about twenty
-	// routes.
+	// Route is the route of the request, such as "archive". The server has about
+	// twenty routes.
 	Route string
 	// Method and Path are from the request. If the path contains a token, the token is
 	// replaced.
@@ -52,7 +52,7 @@ type RequestEvent struct {
 	// Err is the error of the request, or nil.
 	Err error
 	// Refused is the label of the reason why the request was rejected, such as "token".
-	// There are about ten labels. Refused is empty if the client is not at fault.
+	// It has one of about ten values, and is empty if the client is not at fault.
 	Refused string
 }
 

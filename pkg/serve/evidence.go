@@ -14,6 +14,7 @@ import (
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -140,7 +141,7 @@ func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict
 
 // signedByServer returns evidence that is signed by this server. It uses the checksums of
 // the release if they are usable.
-func (e evidence) signedByServer(by Signer, r provider.Release) (evidence, error) {
+func (e evidence) signedByServer(by artifact.Signer, r provider.Release) (evidence, error) {
 	listed, has := r.Document(provider.KindSums)
 	if !has || hasBlankLine(listed.Bytes) {
 		listed = source.GeneratedSums(r)

@@ -89,9 +89,9 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestUpstreamTrouble checks that errors of the registry are not reported as errors of the
-// client.
-func TestUpstreamTrouble(t *testing.T) {
+// TestUpstreamErrors checks that errors of the registry are not reported as errors of
+// the client.
+func TestUpstreamErrors(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]int{
 		http.StatusUnauthorized: 502, http.StatusForbidden: 502, http.StatusTooManyRequests: 503,

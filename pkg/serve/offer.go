@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -86,19 +85,15 @@ func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList,
 			return releaseList{}, err
 		}
 		all := releaseList{known, make([]listedRelease, len(known.versions))}
-		group, ctx := errgroup.WithContext(ctx)
-		group.SetLimit(maxConcurrentReleases)
-		for n, v := range known.versions {
-			group.Go(func() error {
-				r, err := s.listRelease(ctx, q, known, v)
-				if isAbsent(err) || isFormat(err) {
-					r.omitReason, err = "no readable provider release", nil
-				}
-				all.releases[n] = r
-				return err
-			})
-		}
-		return all, group.Wait()
+		err = schedule.All(ctx, maxConcurrentReleases, known.versions, func(ctx context.Context, n int, v provider.Version) error {
+			r, err := s.listRelease(ctx, q, known, v)
+			if isAbsent(err) || isFormat(err) {
+				r.omitReason, err = "no readable provider release", nil
+			}
+			all.releases[n] = r
+			return err
+		})
+		return all, err
 	})
 }
 
@@ -115,6 +110,10 @@ func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing
 	if len(platforms) == 0 {
 		found.omitReason = "no packages"
 		return found, nil
+	}
+	if err := s.repos.checkApproved(ctx, q, i); err != nil {
+		_, found.omitReason = statusOf(err)
+		return found, nil // the other versions are still listed
 	}
 	e, err := s.evidenceFor(ctx, q, i, platforms[0])
 	found.omitReason, found.version.Protocols = e.omitReason, e.protocols

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -32,20 +33,12 @@ const (
 	defaultMemory = 32 << 20
 )
 
-// Signer signs the checksums of unsigned releases. trust.Signer implements it.
-type Signer interface {
-	// Sign returns the detached signature of a document.
-	Sign(document []byte) ([]byte, error)
-	// Keys returns the armored public key.
-	Keys() []byte
-}
-
 // Options configures a [Server]. Open is required, as well as From or ModulesFrom. Durations and sizes that
 // are zero use their defaults.
 type Options struct {
 	// From lists the repository templates in order of preference. The server uses the
 	// first repository that contains the provider, and skips repositories with a
-	// provider of the same name from a different host. Open opens a repository.
+	// provider of the same name from another host. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
 	// ModulesFrom lists the templates of the repositories of modules, in order of
@@ -65,6 +58,10 @@ type Options struct {
 	// zero trust.Policy is used, which only warns and trusts the keys in the artifact.
 	// The server still serves releases that Verify rejects.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
+	// Approval specifies which providers require signed approvals. Their other releases are
+	// not served. See [trust.Policy.CheckApproval]. It can't be combined with PullThrough
+	// if a rule requires approval.
+	Approval trust.Policy
 	// Aliases allows the network mirror protocol to serve releases of different
 	// addresses. The registry protocol always ignores the host.
 	Aliases provider.Aliases
@@ -82,13 +79,13 @@ type Options struct {
 	// It is called for every request. If Rules or its result is nil, everyone can read
 	// everything.
 	Rules func() *access.Rules
-	// Key signs the links to archives if there are access rules.
+	// Key signs the links to archives if access is restricted.
 	Key access.ArchiveKey
 	// Limiter limits the request rate of each client. If nil, the rate is not limited.
 	Limiter *access.Limiter
 	// Signer signs unsigned releases for the registry protocol. If nil, unsigned
 	// releases are omitted.
-	Signer Signer
+	Signer artifact.Signer
 	// Store caches archives. If nil, archives are not cached.
 	Store *store.Store
 	// Redirect redirects clients to the storage behind a registry if the registry
@@ -121,6 +118,8 @@ func (o Options) complete() (Options, error) {
 		return o, errors.New("no repositories")
 	case o.PullThrough != nil && len(o.From) == 0:
 		return o, errors.New("pull-through requires repositories of providers")
+	case o.PullThrough != nil && o.Approval.HasApprovalRules():
+		return o, errors.New("pull-through serves unapproved releases, but the trust file requires approval")
 	case o.MaxAge < 0 || o.StaleIfError < 0 || o.Memory < 0:
 		return o, errors.New("ages and sizes must not be negative")
 	}

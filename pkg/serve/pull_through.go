@@ -12,8 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -279,17 +278,13 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 			}
 		}
 		// 2. Request the dates of these versions.
-		group := errgroup.Group{}
-		group.SetLimit(maxConcurrentDates)
-		for _, v := range undated {
-			group.Go(func() error {
-				_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
-					return s.origins.puller.Date(ctx, a, v)
-				})
-				return err
+		err := schedule.All(ctx, maxConcurrentDates, undated, func(_ context.Context, _ int, v provider.Version) error { // complete requests after a failure
+			_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
+				return s.origins.puller.Date(ctx, a, v)
 			})
-		}
-		if err := group.Wait(); err != nil || len(undated) == 0 {
+			return err
+		})
+		if err != nil || len(undated) == 0 {
 			break
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
@@ -145,7 +146,7 @@ func TestUnsigned(t *testing.T) {
 	server := newKey(t)
 	for _, test := range []struct {
 		name   string
-		signer serve.Signer
+		signer artifact.Signer
 		want   []string
 	}{
 		{"without a signing key", nil, []string{"2.0.0", "1.4.0"}},
@@ -226,9 +227,9 @@ func TestBadSignature(t *testing.T) {
 	}
 }
 
-// TestListAgain checks that listing the versions again requires only one list of tags
+// TestListCached checks that listing the versions again requires only one list of tags
 // from the registry.
-func TestListAgain(t *testing.T) {
+func TestListCached(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newRegistry(t)

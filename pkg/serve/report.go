@@ -1,19 +1,22 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
@@ -30,6 +33,7 @@ type report struct {
 	findings  []finding.Finding
 	more      int
 	referrers []api.Document
+	decisions []api.Decision
 	weight    int64
 }
 
@@ -38,22 +42,13 @@ type report struct {
 func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
 	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
-		// 1. Find its referrers.
-		documents, err := repository.Documents(ctx, i.repo, i.Digest)
-		if err != nil {
-			return report{}, err
-		}
-		for _, d := range documents {
-			r.referrers = append(r.referrers, describe(d))
-		}
-		// 2. Find problems, and verify the signature.
 		exact := provider.Requirement{Address: q.address, Constraint: i.version.Constraint()}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
 			Aliases: q.aliases, Template: i.template,
 			Verify: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
 				verdict, err := rc.options.Verify(ctx, release)
 				r.verdict = verdictOf(verdict, err)
-				return verdict, err
+				return verdict, cmp.Or(err, r.addAttestations(ctx, release))
 			},
 		})
 		if err != nil {
@@ -62,11 +57,46 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 		for _, failed := range found.Failed {
 			return report{}, failed.Err
 		}
+		for _, c := range found.Checked {
+			for _, d := range c.Referrers {
+				r.referrers = append(r.referrers, describe(d))
+			}
+			r.decisions = decisionsOf(c.Decisions)
+		}
 		r.findings, r.more = findingsOf(found, i.version)
-		r.weight = 1024 + 512*int64(len(r.findings)+len(r.referrers))
+		r.weight = 1024 + 512*int64(len(r.findings)+len(r.referrers)) + 2*longText*int64(len(r.decisions))
 		return r, nil
 	})
 	return r, err
+}
+
+// decisionsOf converts recorded decisions.
+func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision) {
+	for _, r := range records {
+		d := api.Decision{
+			Kind: r.Kind, Verdict: short(r.Verdict), Gate: short(r.Gate), Reason: clip(r.Reason, longText), By: short(r.By),
+			Time: r.Time.UTC().Truncate(time.Second), Key: r.Key, Foreign: r.Foreign,
+		}
+		if !r.Expires.IsZero() {
+			end := r.Expires.UTC().Truncate(time.Second)
+			d.Expires = &end
+		}
+		decisions = append(decisions, d)
+	}
+	return decisions
+}
+
+// addAttestations adds the attestations of packages.
+func (r *report) addAttestations(ctx context.Context, release provider.Release) error {
+	found, err := oci.Attestations(ctx, release)
+	for _, p := range release.Packages {
+		for _, d := range found[p.Digest] {
+			document := describe(d)
+			document.Platform = p.Platform.String()
+			r.referrers = append(r.referrers, document)
+		}
+	}
+	return err
 }
 
 // verdictOf converts a verdict. It returns nil if a different error prevented the
@@ -154,19 +184,15 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	}
 	all := slices.Collect(maps.Keys(sizes))
 	isLost := make([]bool, len(all))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxConcurrentStats)
-	for n, d := range all {
-		group.Go(func() error {
-			size, err := s.repo.Stat(ctx, digest.Digest(d))
-			absent := errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
-			if isLost[n] = absent || size != sizes[d]; absent {
-				return nil
-			}
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := schedule.All(ctx, maxConcurrentStats, all, func(ctx context.Context, n int, d string) error {
+		size, err := s.repo.Stat(ctx, digest.Digest(d))
+		absent := errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
+		if isLost[n] = absent || size != sizes[d]; absent {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	var missing []string

@@ -38,7 +38,10 @@ type repositoryCache struct {
 	indexes    *cache[contentKey, index]
 	manifests  *cache[key, storedPackage]
 	evidence   *cache[key, evidence]
-	offers     *cache[key, releaseList]
+	// approvals contains why releases are not approved. Approved releases have an empty
+	// text.
+	approvals *cache[key, string]
+	offers    *cache[key, releaseList]
 
 	// Only the API and the pages use the caches below.
 	lists       *cache[*view, providerList]
@@ -127,6 +130,7 @@ func newRepositoryCache(o Options) *repositoryCache {
 		manifests:   newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
 		evidence:    newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
 		offers:      newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
+		approvals:   newCache[key](changing, "approval", o.Memory/32, func(problem string) int64 { return int64(len(problem)) }),
 		moduleLists: newCache[template.ModuleTemplate](changing, "modules", o.Memory/16, func(l []catalog.ModuleEntry) int64 { return int64(len(l)) * 256 }),
 		lists:       newCache[*view](changing, "catalog", o.Memory/8, func(l providerList) int64 { return int64(len(l.providers)) * 256 }),
 		owners:      newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
@@ -162,7 +166,8 @@ func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, 
 	if err := q.authorizationError(known.stored, err); err != nil {
 		return listing{}, state, err
 	}
-	return known, state, nil
+	known.versions, err = rc.approved(ctx, q, known)
+	return known, state, err
 }
 
 // find returns the versions of a provider in the first repository that contains the
@@ -219,6 +224,9 @@ func (rc *repositoryCache) index(ctx context.Context, q providerQuery, v provide
 	known, listed, err := rc.find(ctx, q)
 	if err == nil && slices.Contains(known.versions, v) {
 		i, read, err := rc.indexIn(ctx, q, known, v, rc.indexes.maxAge)
+		if err == nil {
+			err = rc.checkApproved(ctx, q, i)
+		}
 		return i, listed.merge(read), err
 	}
 	if err = q.authorizationError(known.stored, err); err == nil {

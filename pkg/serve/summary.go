@@ -208,8 +208,8 @@ func (s *summary) documentsOfAll() []api.Document {
 // maxPending limits the number of pending releases that are shown for a provider.
 const maxPending = 20
 
-// addPending adds pending releases. If there are access rules, only callers with a
-// token see these releases.
+// addPending adds pending releases. If access is restricted, only callers with a token
+// see these releases.
 func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	if !s.options.Rules().AllowAll() && x.caller.Name == "" {
 		return
@@ -236,7 +236,7 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 		case err != nil:
 			return summary{}, err
 		case !found.Exists():
-			return summary{}, fmt.Errorf("%w: %s %s is no longer pending", provider.ErrVersionNotFound, q.address, v)
+			return summary{}, fmt.Errorf("%w: %s %s is not pending", provider.ErrVersionNotFound, q.address, v)
 		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:

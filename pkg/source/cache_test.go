@@ -37,7 +37,7 @@ func TestCachedConforms(t *testing.T) {
 	}
 }
 
-func TestCachedHandsCapabilitiesOn(t *testing.T) {
+func TestCachedForwardsCapabilities(t *testing.T) {
 	t.Parallel()
 	sourcetest.RunDecorator(t, origin.New(newWorld(t).options), func(inner provider.Source) provider.Source {
 		return source.NewCached(inner, nil, source.CacheOptions{})
@@ -58,9 +58,9 @@ func read(t *testing.T, src provider.Source, p provider.Package) []byte {
 	return got
 }
 
-// TestCachedAsksOnce checks that cached content is not requested again. If the store is
-// read-only, nothing is cached.
-func TestCachedAsksOnce(t *testing.T) {
+// TestCachedRequestsOnce checks that cached content is not requested again. If the
+// store is read-only, nothing is cached.
+func TestCachedRequestsOnce(t *testing.T) {
 	t.Parallel()
 	for readOnly, wanted := range map[bool]int{false: 1, true: 3} {
 		w := newWorld(t)
@@ -81,9 +81,9 @@ func TestCachedAsksOnce(t *testing.T) {
 	}
 }
 
-// TestCachedTakesForOthers checks that a read-only source uses content that another
-// source has cached.
-func TestCachedTakesForOthers(t *testing.T) {
+// TestReadOnlyCache checks that a read-only source uses content that another source has
+// cached.
+func TestReadOnlyCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := t.TempDir()
@@ -104,8 +104,8 @@ func TestCachedTakesForOthers(t *testing.T) {
 	}
 }
 
-// TestCachedLeavesFilesAlone checks that a zip in a local file is not cached.
-func TestCachedLeavesFilesAlone(t *testing.T) {
+// TestCachedSkipsLocalFiles checks that a zip in a local file is not cached.
+func TestCachedSkipsLocalFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := filepath.Join(t.TempDir(), "cache")

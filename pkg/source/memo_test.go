@@ -64,7 +64,7 @@ func TestMemoConforms(t *testing.T) {
 	})
 }
 
-func TestMemoHandsCapabilitiesOn(t *testing.T) {
+func TestMemoForwardsCapabilities(t *testing.T) {
 	t.Parallel()
 	sourcetest.RunDecorator(t, origin.New(newWorld(t).options), func(inner provider.Source) provider.Source { return source.NewMemo(inner, 0) })
 }

@@ -60,9 +60,9 @@ func TestDamagedZips(t *testing.T) {
 	}
 }
 
-// TestZipsThatOnlyLookOtherwise checks zips whose file metadata has changed, for
-// example because the cache was copied. The zips are rehashed once and then trusted.
-func TestZipsThatOnlyLookOtherwise(t *testing.T) {
+// TestZipsWithChangedMetadata checks zips whose file metadata has changed, for example
+// because the cache was copied. The zips are rehashed once and then trusted.
+func TestZipsWithChangedMetadata(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
 	dir := t.TempDir()
@@ -96,7 +96,7 @@ func rot(t *testing.T, dir string, d digest.Digest) {
 	must(t, os.WriteFile(recordPath(dir, d), []byte(atomicfile.StampOf(info).String()), 0o644))
 }
 
-func TestRotIsFoundByRecheck(t *testing.T) {
+func TestRecheckDetectsCorruption(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, true)
@@ -108,9 +108,9 @@ func TestRotIsFoundByRecheck(t *testing.T) {
 	events.check(t, 1, 0)
 }
 
-// TestRotIsFoundByReading checks that the verifying reader of a blob detects
+// TestReadingDetectsCorruption checks that the verifying reader of a blob detects
 // corruption.
-func TestRotIsFoundByReading(t *testing.T) {
+func TestReadingDetectsCorruption(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)
@@ -152,10 +152,10 @@ func TestChangedWhileCopied(t *testing.T) {
 	events.check(t, 1, 0)
 }
 
-// TestGoneWhileCopied checks that Unchanged succeeds if another process removes or
+// TestRemovedDuringCopy checks that Unchanged succeeds if another process removes or
 // replaces the file. The removal updates the open file's change time, but not its
 // content.
-func TestGoneWhileCopied(t *testing.T) {
+func TestRemovedDuringCopy(t *testing.T) {
 	t.Parallel()
 	const content = "the content of a zip"
 	for name, change := range map[string]func(t *testing.T, path string){

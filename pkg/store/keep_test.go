@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-func TestKeepAndTake(t *testing.T) {
+func TestKeepAndRead(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made", "as needed")
 	s, events := open(t, dir, false)
@@ -35,9 +35,9 @@ func TestKeepAndTake(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKeepWithoutEnd checks a client that reads exactly the known number of bytes and
+// TestKeepWithoutEOF checks a client that reads exactly the known number of bytes and
 // never reads io.EOF.
-func TestKeepWithoutEnd(t *testing.T) {
+func TestKeepWithoutEOF(t *testing.T) {
 	t.Parallel()
 	s, events := open(t, t.TempDir(), false)
 	const content = "content"
@@ -64,9 +64,9 @@ func TestKeepOfUnknownSize(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestKeepsNothingHalf checks that the reader returns partial content with an error,
-// and that the store does not keep this content.
-func TestKeepsNothingHalf(t *testing.T) {
+// TestKeepDiscardsPartialContent checks that the reader returns partial content with an
+// error, and that the store does not keep this content.
+func TestKeepDiscardsPartialContent(t *testing.T) {
 	t.Parallel()
 	const content = "content"
 	d := digest.FromString(content)

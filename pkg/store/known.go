@@ -36,8 +36,8 @@ type Known struct {
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
-// Known returns the zips that were recorded for a package. The latest zip is first. The
-// store might no longer contain these zips.
+// Known returns the zips that were recorded for a package. The latest zip is first.
+// Some of the zips might have been deleted from the store.
 func (s *Store) Known(name string) []Known {
 	if s == nil {
 		return nil

@@ -64,7 +64,7 @@ func checkMirror(t *testing.T, m *store.Mirror) {
 		t.Errorf("the zip is %q, %v", text, err)
 	}
 	if _, err := os.Lstat(filepath.Join(m.PluginCacheDir(), filepath.FromSlash(packedPath))); err == nil {
-		t.Error("there is a zip in the plugin cache")
+		t.Error("the plugin cache contains a zip")
 	}
 }
 
@@ -108,7 +108,7 @@ func TestMirrorProtectsFiles(t *testing.T) {
 	}
 }
 
-func TestMirrorOfWhatIsNotThere(t *testing.T) {
+func TestMirrorOfMissingPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)

@@ -116,9 +116,9 @@ func TestProcessesAtOnce(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestKilledHalfWay checks that a partial file is never used, and that Prune removes it
-// after a day.
-func TestKilledHalfWay(t *testing.T) {
+// TestKilledDuringWrite checks that a partial file is never used, and that Prune
+// removes it after a day.
+func TestKilledDuringWrite(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cmd := worker(t, dir, envHang+"=1")

@@ -162,9 +162,9 @@ func TestPrune(t *testing.T) {
 	}
 }
 
-// TestPruneLeavesWhatIsUsed checks that Prune keeps a package that is being copied, and
-// that an open zip remains readable.
-func TestPruneLeavesWhatIsUsed(t *testing.T) {
+// TestPruneKeepsUsedPackages checks that Prune keeps a package that is being copied,
+// and that an open zip remains readable.
+func TestPruneKeepsUsedPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)
@@ -206,9 +206,9 @@ func TestPruneLeavesWhatIsUsed(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestPruneTakesLitter checks that Prune removes temporary files that are older than a
-// day and all records that have no zip.
-func TestPruneTakesLitter(t *testing.T) {
+// TestPruneRemovesLeftovers checks that Prune removes temporary files that are older
+// than a day and all records that have no zip.
+func TestPruneRemovesLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, _ := open(t, dir, false)

@@ -34,8 +34,8 @@ const (
 // folders lists the directories that contain only entries.
 var folders = []string{nameBlobs, nameRecords, nameUnpacked, nameMirrors, nameKnown}
 
-// marker is the beginning of the file that identifies a store. The first line tells
-// backup programs to exclude the directory. See https://bford.info/cachedir/.
+// marker is the beginning of the file that identifies a store. The first line makes
+// backup programs exclude the directory. See https://bford.info/cachedir/.
 const marker = "Signature: 8a477f597d28d172789f06886806bc55\n# A cache of tofu-oci"
 
 // The modes of files and directories in a store, before the umask is applied.

@@ -121,14 +121,14 @@ func TestLostPermissionIsDamage(t *testing.T) {
 	d := putTree(t, s, aPackage)
 	must(t, os.Chmod(treePath(dir, d, "files", "terraform-provider-x"), 0o644))
 	if _, ok := takeTree(t, s, d); ok {
-		t.Error("it gives a program that can't be started")
+		t.Error("the program is not executable")
 	}
 	events.check(t, 1, 0)
 }
 
-// TestTreesThatOnlyLookOtherwise checks that files with changed metadata are rehashed
+// TestTreesWithChangedMetadata checks that files with changed metadata are rehashed
 // once and then trusted.
-func TestTreesThatOnlyLookOtherwise(t *testing.T) {
+func TestTreesWithChangedMetadata(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)
@@ -146,9 +146,9 @@ func TestTreesThatOnlyLookOtherwise(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestTreeRotIsFoundByRecheck checks that Recheck detects corruption that doesn't
+// TestRecheckDetectsCorruptTrees checks that Recheck detects corruption that doesn't
 // change the recorded metadata.
-func TestTreeRotIsFoundByRecheck(t *testing.T) {
+func TestRecheckDetectsCorruptTrees(t *testing.T) {
 	t.Parallel()
 	for recheck, found := range map[bool]bool{false: false, true: true} {
 		dir := t.TempDir()
@@ -172,9 +172,9 @@ func TestTreeRotIsFoundByRecheck(t *testing.T) {
 	}
 }
 
-// TestRecordLeadsNowhereElse checks that a file name in a record can't refer to a file
+// TestRecordStaysInPackage checks that a file name in a record can't refer to a file
 // outside the package.
-func TestRecordLeadsNowhereElse(t *testing.T) {
+func TestRecordStaysInPackage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)
@@ -223,7 +223,7 @@ func TestTreeChangesWhileCopied(t *testing.T) {
 	}
 }
 
-func TestCopyIsCancelled(t *testing.T) {
+func TestCopyIsCanceled(t *testing.T) {
 	t.Parallel()
 	s, events := open(t, t.TempDir(), false)
 	d := putTree(t, s, aPackage)
@@ -258,9 +258,9 @@ func TestPutTreeFails(t *testing.T) {
 	noLitter(t, dir)
 }
 
-// TestApart checks that changes to an output do not affect the store, and that changes
-// to the store do not affect an output, even if they share blocks.
-func TestApart(t *testing.T) {
+// TestOutputIsIndependent checks that changes to an output do not affect the store, and
+// that changes to the store do not affect an output, even if they share blocks.
+func TestOutputIsIndependent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, events := open(t, dir, false)

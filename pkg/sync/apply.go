@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -117,7 +119,7 @@ func (x *applier) apply(ctx context.Context, u unit) []Result {
 	defer u.releases.Done()
 	src, done, err := x.shared(u.actions)
 	defer done()
-	results := make([]Result, len(u.actions))
+	results, stopped := make([]Result, len(u.actions)), map[string]string{}
 	for i, a := range u.actions {
 		r := Result{Action: a, Err: err}
 		switch {
@@ -125,9 +127,13 @@ func (x *applier) apply(ctx context.Context, u unit) []Result {
 			r.Err = a.Err
 		case a.Kind == Conflict:
 			r.Err = &repository.ConflictError{Release: a.Provider.String() + " " + a.Version.String(), Reasons: a.Conflicts}
+		case stopped[a.Source] != "":
+			r.Action.Kind, r.Action.Reason = Hold, stopped[a.Source]
+			stopped[a.Repository] = r.Action.Reason
 		case a.Kind.Changes() && err == nil:
 			x.OnStart(a)
 			r = x.release(ctx, u, a, src)
+			r.gated(stopped)
 		}
 		if r.Err != nil {
 			u.fail(a)
@@ -145,7 +151,7 @@ func (x *applier) shared(actions []Action) (src provider.Source, done func(), er
 	for _, a := range actions {
 		switch a.Kind {
 		case Mirror, Stage, Extend, Repair:
-			if a.Source == "" {
+			if a.Source == "" && !isModule(a.Provider) {
 				n++
 			}
 		}
@@ -199,8 +205,10 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	options, policy := x.publishOptions(s), x.Policy
 	policy.Mode = s.Signatures
 	if a.Source == "" {
-		policy.History = x.history(a, s, repo)
-		options.Verify = policy.VerifyOffered
+		if !isModule(a.Provider) { // module registries have no signatures
+			policy.History = x.history(a, s, repo)
+			options.Verify = policy.VerifyOffered
+		}
 		o := x.Options
 		o.Source = src
 		return o.publish(ctx, nil, repo, a.Provider, a.Version, options)
@@ -211,7 +219,9 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if failed {
 		return publish.Result{}, provider.Errorf(provider.Refused, "the source is not up to date, because an action for %s failed", a.Source)
 	}
-	options.Verify = policy.Verify
+	if !isModule(a.Provider) {
+		options.Verify = policy.VerifySignature
+	}
 	return x.publish(ctx, x.opened[a.Source], repo, a.Provider, a.Version, options)
 }
 
@@ -222,7 +232,7 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	defer x.mu.Unlock()
 	h := x.histories[a.Repository]
 	if h == nil {
-		open := func(provider.Address) (repository.Reader, error) { return listedOnce{repo, x.Publisher}, nil }
+		open := func(provider.Address) (repository.Reader, error) { return x.Publisher.Reader(repo), nil }
 		h = &trust.SignerHistory{Source: oci.New(open, s.Aliases...)}
 		x.histories[a.Repository] = h
 	}
@@ -234,14 +244,22 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {
 			o := approval.DenyOptions{Reason: block.Reason, By: block.By, Aliases: x.wanted[a.Provider].Settings.Aliases}
-			done, err := approval.Deny(ctx, repo, a.Provider, a.Version, o)
+			done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
 			if err == nil && done.Live != nil {
 				err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.Live)
 			}
 			return err
 		}
 	}
-	return errors.New("the declaration has no deny block for this version")
+	i, err := repository.Inspect(ctx, repo, artifact.Tag(a.Version), repository.DepthIndex)
+	if err == nil {
+		err = gate.CheckExpired(ctx, repo, i.Digest)
+	}
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok {
+		_, err = approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, approval.DenyOptions{Reason: expired.Error(), By: "sync", Aliases: x.wanted[a.Provider].Settings.Aliases})
+		return err
+	}
+	return cmp.Or(err, errors.New("the declaration has no deny block for this version"))
 }
 
 // again calls do, and repeats the call if another run has moved a tag.

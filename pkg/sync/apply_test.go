@@ -21,9 +21,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -47,16 +47,13 @@ type mirrored struct {
 	check          repository.Depth
 	source         provider.Source
 	temp           string
+	read           *module.Closure
 	// wrap, if not nil, wraps the repositories.
 	wrap func(repository.Repository) repository.Repository
 }
 
 func newMirrored(t *testing.T, targets ...sync.Target) *mirrored {
 	t.Helper()
-	ca, err := testca.New()
-	if err != nil {
-		t.Fatal(err)
-	}
 	m := &mirrored{
 		client: registrytest.Client(t, ca), origin: origintest.New(origintest.Options{}), registry: registrytest.New(registrytest.Options{}),
 		now: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), check: repository.DepthIndex, temp: t.TempDir(),
@@ -64,6 +61,7 @@ func newMirrored(t *testing.T, targets ...sync.Target) *mirrored {
 	m.fromHost, m.host = registrytest.Serve(t, ca, m.origin), registrytest.Serve(t, ca, m.registry)
 	m.declaration = &sync.Declaration{Path: "mirror.hcl", Digest: "sha256:" + "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"}
 	for _, target := range targets {
+		var err error
 		if target.Template, err = template.Parse(m.host + "/" + target.Name + "/{type}"); err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +146,9 @@ func (m *mirrored) options() sync.Options {
 	if src == nil {
 		src = origin.New(origin.Options{HTTP: m.client})
 	}
+	modules := origin.NewModules(origin.Options{HTTP: m.client})
 	return sync.Options{
+		Modules: modules, PublishModule: module.MirrorOptions{Closure: m.read}.PublishFunc(modules),
 		Declaration: m.declaration, Wanted: m.wanted, Problems: m.problems, Check: m.check, Now: func() time.Time { return m.now },
 		Source: src, Open: m.open, Publisher: &publish.Publisher{}, TempDir: m.temp,
 	}
@@ -377,7 +377,7 @@ func (m *mirrored) deny(t *testing.T, constraint string) {
 	d := sync.Denial{Reason: "withdrawn", By: "security", Position: "mirror.hcl:9"}
 	var err error
 	if d.Versions, err = provider.ParseConstraint(constraint); err == nil {
-		d.Pattern, err = provider.ParsePattern("*/*/*")
+		d.Pattern.Providers, err = provider.ParsePattern("*/*/*")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -41,6 +42,8 @@ type targetFacts struct {
 	// cause.
 	record    artifact.SyncRecord
 	recordErr error
+	// expired contains the live versions whose allowance has expired.
+	expired map[provider.Version]*gate.ExpiredError
 	// err describes why the tags are unknown.
 	err error
 	// checks contains the results of dry runs.
@@ -59,6 +62,7 @@ type rules struct {
 	now     time.Time
 	check   repository.Depth
 	denials []Denial
+	gates   gate.Gates
 	prune   *Prune
 }
 
@@ -153,11 +157,12 @@ func (d *decider) decideTarget(i int) {
 			s.changed[v] = true
 		}
 	}
+	d.decideExpired(i)
 	if d.targets[i].unlisted && slices.ContainsFunc(d.denials, func(b Denial) bool { return b.Pattern.Match(d.wanted.Address) }) {
 		d.failTarget(i, "", errUnlisted)
 	}
 	if len(d.wanted.Requirements) == 0 {
-		return // only deny blocks name the provider
+		return // only deny blocks match the provider
 	}
 	// 2. Mirror or copy the selected versions.
 	wanted := d.selectVersions(i)

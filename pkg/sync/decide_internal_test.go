@@ -92,9 +92,15 @@ func (s situation) world(t *testing.T) *world {
 	return w
 }
 
-func pattern(tb testing.TB, text string) provider.Pattern {
+// pattern parses a pattern. A pattern of modules has the prefix "module ".
+func pattern(tb testing.TB, text string) (p Pattern) {
 	tb.Helper()
-	p, err := provider.ParsePattern(text)
+	var err error
+	if text, isModule := strings.CutPrefix(text, "module "); isModule {
+		p.Modules, err = provider.ParseModulePattern(text)
+	} else {
+		p.Providers, err = provider.ParsePattern(text)
+	}
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -179,8 +185,8 @@ func TestDecide(t *testing.T) {
 		"prune":                           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
 		"only report":                     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main 1.0.0"},
 		"wanted again":                    {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
-		"wanted again, no longer pruning": {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", unchanged: 1, want: "unmark main 1.0.0"},
-		"unwanted, no longer pruning":     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", unchanged: 1},
+		"wanted again, pruning disabled":  {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", unchanged: 1, want: "unmark main 1.0.0"},
+		"unwanted, pruning disabled":      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", unchanged: 1},
 		"kept again":                      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(1), unchanged: 1, want: "unmark main 1.0.0"},
 		"pruned":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main pruned-1.0.0"},
 		"delete":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "delete main pruned-1.0.0"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -22,19 +23,23 @@ type Declaration struct {
 	Sources []string
 	// LockFiles lists the names and patterns of lock files.
 	LockFiles []string
+	// Roots lists the directories of root configurations, and patterns of directories.
+	Roots []string
 	// Targets lists the targets. A target with From comes after the target that From
 	// specifies.
 	Targets []Target
 	// Denials lists the deny blocks in the order of the file.
 	Denials []Denial
+	// Gates lists the gate blocks.
+	Gates gate.Gates
 	// Prune is the prune block, or nil if nothing is pruned.
 	Prune *Prune
 	// Notify is the notify block, or nil if no notifications are sent.
 	Notify *Notify
 
 	defaults *block
-	// named contains the provider blocks with an address. patterns contains the
-	// remaining provider blocks, the most specific first.
+	// named contains the provider and module blocks with an address. patterns contains the
+	// remaining blocks, the most specific first.
 	named    map[provider.Address]*block
 	patterns []*block
 }
@@ -43,14 +48,18 @@ type Declaration struct {
 type Target struct {
 	Name     string
 	Template template.Template
+	// Modules is the template for the repositories of modules. It is the zero value if
+	// the target receives no modules.
+	Modules template.ModuleTemplate
 	// From is the name of the target from which releases are copied. If empty, they are
 	// mirrored from origin registries.
 	From string
 }
 
-// Denial denies the versions of providers that match both Pattern and Versions.
+// Denial denies the versions of providers or modules that match both Pattern and
+// Versions.
 type Denial struct {
-	Pattern provider.Pattern
+	Pattern Pattern
 	// Versions is the constraint of the denied versions.
 	Versions provider.Constraint
 	// Reason explains why the versions are denied.

@@ -32,7 +32,7 @@ func TestDenies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := sync.Denial{Pattern: pattern, Versions: versions}
+		d := sync.Denial{Pattern: sync.Pattern{Providers: pattern}, Versions: versions}
 		if got := d.Denies(nouns.Address(t, test.address), nouns.Version(t, test.version)); got != test.want {
 			t.Errorf("deny %s %q denies %s %s: %t", test.pattern, test.versions, test.address, test.version, got)
 		}

@@ -43,7 +43,7 @@ provider "hashicorp/aws" {
 		fmt.Println(err)
 		return
 	}
-	wanted, problems := d.Wanted(context.Background())
+	wanted, problems := d.Wanted(context.Background(), nil)
 	for _, w := range wanted {
 		fmt.Println(w.Address, w.Requirements[0].Constraint, len(problems))
 	}

@@ -28,7 +28,7 @@ func (o Options) planProvider(ctx context.Context, w Wanted, r rules) planned {
 		if d.isComplete() || ctx.Err() != nil {
 			return planned{d, repos}
 		}
-		mirror.FetchDates(ctx, o.Source, w.Address, provider.NewestFirst(d.undated), f.dates)
+		mirror.FetchDates(ctx, o.source(w.Address), w.Address, provider.NewestFirst(d.undated), f.dates)
 		for i, versions := range d.unchecked {
 			o.checkReleases(ctx, f, i, repos, versions)
 		}
@@ -39,7 +39,7 @@ func (o Options) planProvider(ctx context.Context, w Wanted, r rules) planned {
 func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repository) {
 	f := facts{wanted: w, dates: mirror.Dates{}}
 	if w.needsVersions() {
-		f.versions, f.err = o.Source.Versions(ctx, w.Address)
+		f.versions, f.err = o.source(w.Address).Versions(ctx, w.Address)
 	}
 	var repos []repository.Repository
 	for _, t := range o.Declaration.targetsOf(w.Settings) {
@@ -56,9 +56,17 @@ func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repo
 	return f, repos
 }
 
+// source returns the source that has a provider or module.
+func (o Options) source(a provider.Address) provider.Source {
+	if isModule(a) {
+		return o.Modules
+	}
+	return o.Source
+}
+
 // open opens the repository of a provider in a target.
 func (o Options) open(t Target, a provider.Address) (repository.Repository, error) {
-	ref, err := t.Template.Repository(a)
+	ref, err := t.repository(a)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +102,7 @@ func (d *Declaration) targetsOf(s Settings) []Target {
 
 // readTarget reads the tags of a repository, and its sync record if it has one.
 func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository.Repository) error {
-	tags, err := o.Publisher.Tags(ctx, repo)
+	tags, err := o.Publisher.Reader(repo).Tags(ctx)
 	switch {
 	case errors.Is(err, provider.ErrDenied):
 		t.unlisted = true
@@ -108,7 +116,7 @@ func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository
 	if t.writes && slices.Contains(tags, artifact.SyncTag) {
 		t.record, t.recordErr = repository.ReadSyncRecord(ctx, repo)
 	}
-	return nil
+	return o.applyGates(ctx, t, repo)
 }
 
 // checkReleases checks existing releases with dry runs.
@@ -132,18 +140,23 @@ func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repo
 
 // publishOptions returns the options for the releases of a provider.
 func (o Options) publishOptions(s Settings) publish.Options {
-	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true}
+	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true, Gates: o.Declaration.Gates}
 }
 
 // publish copies a release if from is not nil. Otherwise, it mirrors the release.
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
+	if from == nil && isModule(a) {
+		return o.PublishModule(ctx, to, a, v, options)
+	}
 	if from == nil {
 		options.Platforms = o.existing(ctx, a, v, options.Platforms)
 		options.Operation = "mirroring"
 		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
 	options.Platforms, options.Stage = nil, false
-	return o.Publisher.Copy(ctx, listedOnce{from, o.Publisher}, to, a, v, options)
+	done, err := o.Publisher.Copy(ctx, o.Publisher.Reader(from), to, storedAs(a, to), v, options)
+	done.Address = a
+	return done, err
 }
 
 // existing returns the declared platforms that a release has. It returns all declared
@@ -160,14 +173,4 @@ func (o Options) existing(ctx context.Context, a provider.Address, v provider.Ve
 		return declared
 	}
 	return found
-}
-
-// listedOnce is a repository whose tags are listed once per run.
-type listedOnce struct {
-	repository.Reader
-	publisher *publish.Publisher
-}
-
-func (l listedOnce) Tags(ctx context.Context) ([]string, error) {
-	return l.publisher.Tags(ctx, l.Reader)
 }

@@ -51,7 +51,7 @@ func TestTemplate(t *testing.T) {
 		}
 		var got []string
 		d.LockFiles = nil
-		all, _ := d.Wanted(t.Context())
+		all, _ := d.Wanted(t.Context(), nil)
 		for _, w := range all {
 			for _, r := range w.Requirements {
 				got = append(got, r.String())

@@ -5,6 +5,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -26,6 +27,11 @@ type Options struct {
 	Now func() time.Time
 	// Source provides the releases of all origin registries.
 	Source provider.Source
+	// Modules provides the versions of modules, and PublishModule publishes one of them.
+	// Their addresses have the form of [module.Address.InRegistry]. Both are required if
+	// modules are wanted. See [module.MirrorOptions.PublishFunc].
+	Modules       provider.Source
+	PublishModule mirror.PublishFunc
 	// Open returns the repository of a reference. It is called for the repositories of all
 	// targets.
 	Open func(template.Reference) (repository.Repository, error)

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan lists the actions that make repositories match a declaration. Equal facts result
-// in equal plans.
+// Plan lists the actions that make repositories match a declaration. Identical facts
+// result in identical plans.
 type Plan struct {
 	// Declaration identifies the declaration that the plan is for.
 	Declaration PlannedFile `json:"declaration"`
@@ -59,6 +59,9 @@ type Summary struct {
 // targets have the same repository, NewPlan returns an error of kind [provider.Misuse].
 func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	o = o.withDefaults()
+	if o.Modules == nil && slices.ContainsFunc(o.Wanted, Wanted.IsModule) {
+		return nil, errors.New("planning: Options.Modules is required")
+	}
 	if err := o.Declaration.CheckRepositories(o.Wanted); err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 			wanted = append(wanted, w)
 		}
 	}
-	r := rules{now: o.Now(), check: o.Check, denials: o.Declaration.Denials, prune: o.Declaration.Prune}
+	r := rules{now: o.Now(), check: o.Check, denials: o.Declaration.Denials, gates: o.Declaration.Gates, prune: o.Declaration.Prune}
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (planned, bool) {
 		return o.planProvider(ctx, wanted[i], r), true
 	}, p.add)
@@ -108,19 +111,23 @@ func (o Options) withDefaults() Options {
 }
 
 // CheckRepositories returns an error of kind [provider.Misuse] if two of the wanted
-// providers, or two targets, have the same repository. They would overwrite each
-// other's tags.
+// providers and modules, or two targets, have the same repository. They would overwrite
+// each other's tags. It also returns an error if the target of a module has no template
+// for modules.
 func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	taken := map[string]string{}
 	for _, w := range wanted {
 		for _, t := range d.targetsOf(w.Settings) {
-			ref, err := t.Template.Repository(w.Address)
+			if !t.takes(w.Address) {
+				return provider.Errorf(provider.Misuse, "%s: module %s is mirrored to target %q, which requires the argument modules", w.Requirements[0].From, w.Address, t.Name)
+			}
+			ref, err := t.repository(w.Address)
 			if err != nil {
 				continue // NewPlan reports this as a failure of the provider
 			}
 			name := w.Address.String() + " in target " + t.Name
 			if other := taken[ref.String()]; other != "" {
-				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more of {hostname}, {namespace}, and {type} in the repositories of targets", other, name, ref)
+				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more variables in the templates of targets", other, name, ref)
 			}
 			taken[ref.String()] = name
 		}

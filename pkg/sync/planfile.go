@@ -141,7 +141,7 @@ func (a *Action) UnmarshalJSON(data []byte) (err error) {
 	if err := json.Unmarshal(data, &parsed); err != nil {
 		return err
 	}
-	if a.Provider, err = provider.ParseAddress(parsed.Provider); err != nil {
+	if a.Provider, err = ParseAddress(parsed.Provider); err != nil {
 		return err
 	}
 	if parsed.Version != "" {

@@ -278,7 +278,7 @@ type pool struct {
 	versions    []provider.Version
 	constraints []provider.Constraint
 	addresses   []provider.Address
-	patterns    []provider.Pattern
+	patterns    []Pattern
 }
 
 func newPool(t *testing.T) *pool {
@@ -294,7 +294,14 @@ func newPool(t *testing.T) *pool {
 	for _, text := range []string{"acme/anvil", "acme/rocket", "registry.terraform.io/acme/rocket"} {
 		p.addresses = append(p.addresses, nouns.Address(t, text))
 	}
-	for _, text := range []string{"acme/rocket", "acme/*", "*/*/*", "registry.terraform.io/*/*"} {
+	for _, text := range []string{"registry.opentofu.org/acme/vpc/aws", "registry.terraform.io/acme/vpc/aws"} {
+		a, err := ParseAddress(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.addresses = append(p.addresses, a)
+	}
+	for _, text := range []string{"acme/rocket", "acme/*", "*/*/*", "registry.terraform.io/*/*", "module acme/vpc/aws", "module acme/*/*", "module */*/*/*"} {
 		p.patterns = append(p.patterns, pattern(t, text))
 	}
 	return p
@@ -321,7 +328,7 @@ func (p *pool) world(r *rand.Rand) *world {
 		d := Denial{Pattern: pick(r, p.patterns), Versions: pick(r, p.constraints), Reason: "withdrawn", Position: "mirror.hcl:1"}
 		w.declaration.Denials = append(w.declaration.Denials, d)
 	}
-	for i := range 1 + r.IntN(len(p.addresses)) {
+	for _, i := range r.Perm(len(p.addresses))[:1+r.IntN(3)] {
 		w.providers = append(w.providers, p.provider(r, w, p.addresses[i]))
 	}
 	return w
@@ -395,8 +402,8 @@ func (p *pool) target(r *rand.Rand) *simTarget {
 	return t
 }
 
-// TestPlansAreEqual checks that equal facts result in equal plans, including all fields
-// of the actions.
+// TestPlansAreEqual checks that identical facts result in identical plans, including
+// all fields of the actions.
 func TestPlansAreEqual(t *testing.T) {
 	t.Parallel()
 	pool := newPool(t)

@@ -33,21 +33,25 @@ const (
 // file is the content of a declaration.
 type file struct {
 	// Schema is used by JSON editors.
-	Schema    *hcl.Attribute `hcl:"$schema,optional"`
-	Version   *hcl.Attribute `hcl:"version,optional"`
-	Trust     *hcl.Attribute `hcl:"trust,optional"`
-	Sources   *hcl.Attribute `hcl:"sources,optional"`
-	LockFiles *hcl.Attribute `hcl:"lock_files,optional"`
-	Targets   []labeled      `hcl:"target,block"`
-	Defaults  *plain         `hcl:"defaults,block"`
-	Providers []labeled      `hcl:"provider,block"`
-	Denials   []labeled      `hcl:"deny,block"`
-	Prune     *plain         `hcl:"prune,block"`
-	Notify    *plain         `hcl:"notify,block"`
+	Schema        *hcl.Attribute `hcl:"$schema,optional"`
+	Version       *hcl.Attribute `hcl:"version,optional"`
+	Trust         *hcl.Attribute `hcl:"trust,optional"`
+	Sources       *hcl.Attribute `hcl:"sources,optional"`
+	LockFiles     *hcl.Attribute `hcl:"lock_files,optional"`
+	Roots         *hcl.Attribute `hcl:"roots,optional"`
+	Targets       []labeled      `hcl:"target,block"`
+	Defaults      *plain         `hcl:"defaults,block"`
+	Providers     []labeled      `hcl:"provider,block"`
+	Modules       []labeled      `hcl:"module,block"`
+	Denials       []labeled      `hcl:"deny,block"`
+	ModuleDenials []labeled      `hcl:"deny_module,block"`
+	Gates         []labeled      `hcl:"gate,block"`
+	Prune         *plain         `hcl:"prune,block"`
+	Notify        *plain         `hcl:"notify,block"`
 }
 
 // labels maps each block type to its number of labels.
-var labels = map[string]int{"target": 1, "defaults": 0, "provider": 1, "deny": 1, "prune": 0, "notify": 0}
+var labels = map[string]int{"target": 1, "defaults": 0, "provider": 1, "module": 1, "deny": 1, "deny_module": 1, "gate": 1, "prune": 0, "notify": 0}
 
 // labeled is a block with a label, and plain is a block without a label.
 type labeled struct {
@@ -89,7 +93,7 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 	d := &Declaration{Path: path, Digest: digest.FromBytes(data), named: map[provider.Address]*block{}}
 	if err := cmp.Or(
 		d.readHeader(f), d.readTargets(f.Targets, env), d.readSettings(f),
-		d.readDenials(f.Denials), d.readPrune(f.Prune), d.readNotify(f.Notify),
+		d.readDenials("deny", f.Denials), d.readDenials("deny_module", f.ModuleDenials), d.readGates(f.Gates), d.readPrune(f.Prune), d.readNotify(f.Notify),
 	); err != nil {
 		return nil, err
 	}
@@ -106,7 +110,7 @@ func (d *Declaration) readHeader(f file) error {
 		return stricthcl.Wrong(start, "missing argument version: write version = %d", formatVersion)
 	}
 	arguments := hcl.Attributes{}
-	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles} {
+	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Roots} {
 		if a != nil {
 			arguments[a.Name] = a
 		}
@@ -122,6 +126,7 @@ func (d *Declaration) readHeader(f file) error {
 		"trust":      into(&d.Trust, d.path),
 		"sources":    into(&d.Sources, d.paths),
 		"lock_files": into(&d.LockFiles, d.paths),
+		"roots":      into(&d.Roots, d.paths),
 	})
 }
 
@@ -172,16 +177,17 @@ func literal(dir, pattern string) string {
 	return strings.NewReplacer("*", "[*]", "?", "[?]", "[", "[[]", "{", "[{]").Replace(dir)
 }
 
-func (d *Declaration) readDenials(blocks []labeled) error {
+// readDenials reads the deny blocks of one kind.
+func (d *Declaration) readDenials(kind string, blocks []labeled) error {
 	seen := map[string]string{}
 	for _, b := range blocks {
 		denial := Denial{Position: position(b.Range)}
 		var err error
-		if denial.Pattern, err = readPattern(b); err != nil {
+		if denial.Pattern, err = readPattern(kind, b); err != nil {
 			return err
 		}
 		var versions []provider.Constraint
-		err = parseArguments("deny", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
+		err = parseArguments(kind, b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
 			"versions": into(&versions, constraints),
 			"reason":   into(&denial.Reason, line),
 			"by":       into(&denial.By, line),

@@ -142,9 +142,9 @@ func TestRead(t *testing.T) {
 			Trust: filepath.Join(dir, "trust.hcl"), Sources: []string{filepath.Join(dir, "providers.txt"), "/etc/more.txt"},
 			LockFiles: []string{filepath.Join(dir, "live", "**", ".terraform.lock.hcl")},
 			Denials: []sync.Denial{
-				{Pattern: aws, Versions: constraint(t, "5.71.0"), Reason: "withdrawn by its publisher", By: "security@acme.example"},
-				{Pattern: acme, Versions: constraint(t, "1.0.0"), Reason: "old"},
-				{Pattern: acme, Versions: constraint(t, "< 0.5"), Reason: "old"},
+				{Pattern: sync.Pattern{Providers: aws}, Versions: constraint(t, "5.71.0"), Reason: "withdrawn by its publisher", By: "security@acme.example"},
+				{Pattern: sync.Pattern{Providers: acme}, Versions: constraint(t, "1.0.0"), Reason: "old"},
+				{Pattern: sync.Pattern{Providers: acme}, Versions: constraint(t, "< 0.5"), Reason: "old"},
 			},
 			Prune:  &sync.Prune{Delete: true, KeepPrevious: 2, KeepFor: 30 * 24 * hour, MaxDelete: 5},
 			Notify: &sync.Notify{URLEnv: "MIRROR_WEBHOOK", Format: "json"},
@@ -398,7 +398,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		if len(d.Targets) == 0 {
-			t.Error("there is no target")
+			t.Error("the target is missing")
 		}
 		for _, w := range []string{"hashicorp/aws", "acme/rocket"} {
 			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 10 {

@@ -114,7 +114,7 @@ func (f *fleet) plan(tb testing.TB, n int, check repository.Depth) {
 	}
 	host := registrytest.Serve(tb, ca, f)
 	d := f.declare(tb, host, n)
-	wanted, problems := d.Wanted(tb.Context())
+	wanted, problems := d.Wanted(tb.Context(), nil)
 	client := registrytest.Client(tb, ca)
 	services := map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"}
 	p, err := sync.NewPlan(tb.Context(), sync.Options{

@@ -15,7 +15,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -40,23 +39,34 @@ func (g generator) subset(of object, required ...string) object {
 	return all
 }
 
+// gate returns a gate block.
+func (g generator) gate() object {
+	return g.subset(object{
+		"command": some[any](g, []any{"scan"}, []any{"sh", "scan.sh", "sh", "{binary}"}), "timeout": some(g, "90s", "1h"), "on": []any{"mirror", "module"},
+		"needs": []any{"zip", "sbom", "attestations"}, "platforms": []any{"linux_amd64"}, "env": []any{"SCAN_DB"}, "on_expiry": some(g, "report", "deny"),
+	}, "command")
+}
+
 // document returns a valid declaration.
 func (g generator) document() object {
-	targets := object{"main": object{"repository": "ghcr.io/acme/{namespace}/{type}"}}
+	targets := object{"main": g.subset(object{"repository": "ghcr.io/acme/{namespace}/{type}", "modules": "ghcr.io/acme/modules/{namespace}/{name}/{system}"}, "repository")}
 	if g.IntN(2) == 0 {
-		targets["dr"] = g.subset(object{"repository": `${env("TOFU_OCI_SYNC_DR")}/{type}`, "from": "main"}, "repository")
+		targets["dr"] = g.subset(object{"repository": `${env("TOFU_OCI_SYNC_DR")}/{type}`, "modules": `${env("TOFU_OCI_SYNC_DR")}/{name}/{system}`, "from": "main"}, "repository")
 	}
 	denial := func() object {
 		return g.subset(object{"versions": some[any](g, "1.0.0", []any{"< 1.0", "2.0.0"}), "reason": "a \"reason\"", "by": "security"}, "versions", "reason")
 	}
 	return g.subset(object{
 		"$schema": "https://schema.example", "//": some[any](g, "a comment", []any{object{}}),
-		"version": 1, "trust": "trust.hcl", "sources": []any{"a.txt", "b.txt"}, "lock_files": []any{"live/**/.terraform.lock.hcl"},
+		"version": 1, "trust": "trust.hcl", "sources": []any{"a.txt", "b.txt"}, "lock_files": []any{"live/**/.terraform.lock.hcl"}, "roots": []any{"live/*", "app"},
 		"target": targets, "defaults": g.settings(targets),
-		"provider": g.subset(object{"hashicorp/aws": g.settings(targets), "hashicorp/*": g.settings(targets), "registry.terraform.io/*/*": g.settings(targets)}, "hashicorp/aws"),
-		"deny":     g.subset(object{"acme/rocket": denial(), "*/*/*": denial()}, "acme/rocket"),
-		"prune":    g.subset(object{"mode": some(g, "report", "delete"), "keep_previous": g.IntN(3), "keep_for": "30d", "max_delete": 1 + g.IntN(3)}),
-		"notify":   g.subset(object{"url_env": "WEBHOOK", "format": some(g, "slack", "json")}, "url_env"),
+		"provider":    g.subset(object{"hashicorp/aws": g.settings(targets), "hashicorp/*": g.settings(targets), "registry.terraform.io/*/*": g.settings(targets)}, "hashicorp/aws"),
+		"module":      g.subset(object{"acme/vpc/aws": g.moduleSettings(targets), "acme/vpc/*": g.moduleSettings(targets), "acme/*/*": g.moduleSettings(targets), "example.com/*/*/*": g.moduleSettings(targets)}, "acme/vpc/aws"),
+		"deny_module": g.subset(object{"example.com/acme/vpc/aws": denial(), "*/*/*": denial(), "*/*/*/*": denial()}, "*/*/*"),
+		"deny":        g.subset(object{"acme/rocket": denial(), "*/*/*": denial()}, "acme/rocket"),
+		"prune":       g.subset(object{"mode": some(g, "report", "delete"), "keep_previous": g.IntN(3), "keep_for": "30d", "max_delete": 1 + g.IntN(3)}),
+		"gate":        g.subset(object{"scan": g.gate(), "policy.2": g.gate()}, "scan"),
+		"notify":      g.subset(object{"url_env": "WEBHOOK", "format": some(g, "slack", "json")}, "url_env"),
 	}, "version", "target")
 }
 
@@ -73,6 +83,14 @@ func (g generator) settings(targets object) object {
 		}),
 		"alias": some(g, []any{}, []any{"hashicorp/*=registry.terraform.io/hashicorp/*"}),
 	})
+}
+
+func (g generator) moduleSettings(targets object) object {
+	s := g.settings(targets)
+	for _, name := range []string{"platforms", "signatures", "alias"} {
+		delete(s, name)
+	}
+	return s
 }
 
 // mutate changes the structure of a document at a random position.
@@ -164,20 +182,28 @@ func TestSchemaSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := mirrorSchema(t).Properties["defaults"].Ref
-	var documented, known []string
-	for name := range settings.Properties {
-		if name != "//" {
-			documented = append(documented, name)
+	s := mirrorSchema(t)
+	for address, settings := range map[string]*jsonschema.Schema{
+		"hashicorp/null": s.Properties["defaults"].Ref, "registry.opentofu.org/acme/vpc/aws": s.Properties["module"].AdditionalProperties.(*jsonschema.Schema).Ref,
+	} {
+		var documented, known []string
+		for name := range settings.Properties {
+			if name != "//" {
+				documented = append(documented, name)
+			}
 		}
-	}
-	for _, s := range d.Explain(nouns.Address(t, "hashicorp/null")) {
-		known = append(known, s.Name)
-	}
-	slices.Sort(documented)
-	slices.Sort(known)
-	if diff := cmp.Diff(known, documented); diff != "" {
-		t.Errorf("-parser +schema:\n%s", diff)
+		a, err := sync.ParseAddress(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range d.Explain(a) {
+			known = append(known, s.Name)
+		}
+		slices.Sort(documented)
+		slices.Sort(known)
+		if diff := cmp.Diff(known, documented); diff != "" {
+			t.Errorf("%s: -parser +schema:\n%s", address, diff)
+		}
 	}
 }
 
@@ -202,9 +228,12 @@ func TestSyntaxesAreEquivalent(t *testing.T) {
 			t.Fatalf("%v\n%s", err, native)
 		}
 		diff := cmp.Diff(fromJSON, fromNative, cmpopts.IgnoreUnexported(sync.Declaration{}), cmpopts.IgnoreFields(sync.Declaration{}, "Path", "Digest"),
-			cmpopts.IgnoreFields(sync.Denial{}, "Position"), comparePatterns, compareConstraints, cmp.Comparer(func(a, b template.Template) bool { return a == b }))
-		for _, address := range []string{"hashicorp/aws", "hashicorp/null", "registry.terraform.io/a/b", "a/b"} {
-			a := nouns.Address(t, address)
+			cmpopts.IgnoreFields(sync.Denial{}, "Position"), comparePatterns, compareConstraints, cmpopts.EquateComparable(template.Template{}, template.ModuleTemplate{}))
+		for _, address := range []string{"hashicorp/aws", "hashicorp/null", "registry.terraform.io/a/b", "a/b", "registry.opentofu.org/acme/vpc/aws", "example.com/acme/vpc/aws"} {
+			a, err := sync.ParseAddress(address)
+			if err != nil {
+				t.Fatal(err)
+			}
 			diff += cmp.Diff(fromJSON.Settings(a), fromNative.Settings(a), comparePatterns, compareConstraints)
 		}
 		if diff != "" {
@@ -227,7 +256,7 @@ func nativeSyntax(document object) string {
 	arguments("", document)
 	for _, kind := range slices.Sorted(maps.Keys(document)) {
 		switch inner, _ := document[kind].(object); kind {
-		case "target", "provider", "deny":
+		case "target", "provider", "module", "deny", "deny_module", "gate":
 			for _, label := range slices.Sorted(maps.Keys(inner)) {
 				fmt.Fprintf(&text, "%s %q {\n", kind, label)
 				arguments("  ", inner[label].(object))

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Settings contains the settings of one provider.
+// Settings contains the settings of one provider or module.
 type Settings struct {
 	// Versions is the constraint that selects versions.
 	Versions provider.Constraint
@@ -54,9 +54,9 @@ type Setting struct {
 	Position string `json:"position"`
 }
 
-// block is a defaults block or a provider block.
+// block is a defaults block, a provider block, or a module block.
 type block struct {
-	pattern provider.Pattern
+	pattern Pattern
 	// position is the line of the block.
 	position string
 	// values contains the values of the arguments in positions.
@@ -65,7 +65,7 @@ type block struct {
 	positions map[string]string
 }
 
-// attribute is an argument of defaults blocks and provider blocks.
+// attribute is an argument of defaults, provider, and module blocks.
 type attribute struct {
 	name string
 	// read reads the argument.
@@ -76,7 +76,10 @@ type attribute struct {
 	format func(Settings) string
 }
 
-// attributes contains all arguments of defaults blocks and provider blocks.
+// onlyProviders contains the arguments that module blocks don't have.
+var onlyProviders = []string{"platforms", "signatures", "alias"}
+
+// attributes contains all arguments of defaults and provider blocks.
 var attributes = []attribute{
 	simple("versions", func(s *Settings) *provider.Constraint { return &s.Versions }, constraint, func(c provider.Constraint) string {
 		return cmp.Or(c.String(), "any")
@@ -85,7 +88,7 @@ var attributes = []attribute{
 	simple("per_minor", func(s *Settings) *int { return &s.PerMinor }, numberOrAll(1), formatNumber),
 	simple("prereleases", func(s *Settings) *bool { return &s.PreReleases }, boolean, strconv.FormatBool),
 	simple("platforms", func(s *Settings) *[]provider.Platform { return &s.Platforms }, readPlatforms, func(ps []provider.Platform) string {
-		return joined(ps, all)
+		return cmp.Or(strings.Join(text.Strings(ps), ", "), all)
 	}),
 	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
 	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, oneOf[trust.Mode](string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)), func(m trust.Mode) string { return string(m) }),
@@ -94,7 +97,7 @@ var attributes = []attribute{
 		return strings.Join(s.Targets, ", ")
 	}},
 	simple("alias", func(s *Settings) *provider.Aliases { return &s.Aliases }, readAliases, func(as provider.Aliases) string {
-		return joined(as, "none")
+		return cmp.Or(strings.Join(text.Strings(as), ", "), "none")
 	}),
 }
 
@@ -109,14 +112,6 @@ func simple[T any](name string, field func(*Settings) *T, read func(*hcl.Attribu
 		copy:   func(into *Settings, from Settings) { *field(into) = *field(&from) },
 		format: func(s Settings) string { return format(*field(&s)) },
 	}
-}
-
-func joined[T interface{ String() string }](values []T, otherwise string) string {
-	var words []string
-	for _, v := range values {
-		words = append(words, v.String())
-	}
-	return cmp.Or(strings.Join(words, ", "), otherwise)
 }
 
 func formatNumber(n int) string {
@@ -188,54 +183,67 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	return err
 }
 
-// readPattern parses the label of a block.
-func readPattern(b labeled) (provider.Pattern, error) {
-	p, err := provider.ParsePattern(b.Label)
+// readPattern parses the label of a block of a kind.
+func readPattern(kind string, b labeled) (p Pattern, err error) {
+	what := "provider"
+	if kind == "module" || kind == "deny_module" {
+		what = "module"
+		p.Modules, err = provider.ParseModulePattern(b.Label)
+	} else {
+		p.Providers, err = provider.ParsePattern(b.Label)
+	}
 	switch {
 	case err != nil && strings.Contains(b.Label, "@"):
-		return p, stricthcl.Wrong(b.Range, "invalid provider pattern %q: specify versions with the argument versions", b.Label)
+		return p, stricthcl.Wrong(b.Range, "invalid %s pattern %q: specify versions with the argument versions", what, b.Label)
 	case err != nil:
 		return p, stricthcl.Wrong(b.Range, "%v", err)
 	}
 	return p, nil
 }
 
-// readSettings reads the defaults block and the provider blocks.
+// readSettings reads the defaults block, the provider blocks, and the module blocks.
 func (d *Declaration) readSettings(f file) (err error) {
 	if f.Defaults != nil {
 		if d.defaults, err = d.readBlock("defaults", f.Defaults.Range, f.Defaults.Arguments); err != nil {
 			return err
 		}
 	}
-	seen := map[provider.Pattern]int{}
-	for _, b := range f.Providers {
-		pattern, err := readPattern(b)
+	if err := cmp.Or(d.readBlocks("provider", f.Providers), d.readBlocks("module", f.Modules)); err != nil {
+		return err
+	}
+	slices.SortStableFunc(d.patterns, func(a, b *block) int { return b.pattern.specificity() - a.pattern.specificity() })
+	return nil
+}
+
+// readBlocks reads the provider or module blocks.
+func (d *Declaration) readBlocks(kind string, blocks []labeled) error {
+	seen := map[Pattern]int{}
+	for _, b := range blocks {
+		pattern, err := readPattern(kind, b)
 		if err != nil {
 			return err
 		}
 		if line, duplicate := seen[pattern]; duplicate {
-			return stricthcl.Wrong(b.Range, "duplicate provider %q: it is also on line %d", pattern, line)
+			return stricthcl.Wrong(b.Range, "duplicate %s %q: it is also on line %d", kind, pattern, line)
 		}
 		seen[pattern] = b.Range.Start.Line
-		read, err := d.readBlock("provider", b.Range, b.Arguments)
+		read, err := d.readBlock(kind, b.Range, b.Arguments)
 		if err != nil {
 			return err
 		}
 		read.pattern = pattern
-		switch pattern.Specificity() {
-		case 0:
-			return stricthcl.Wrong(b.Range, "the pattern %q matches every provider; use the defaults block instead", pattern)
-		case 3:
-			a, err := provider.ParseAddress(b.Label)
-			if err != nil {
-				return stricthcl.Wrong(b.Range, "%v", err)
-			}
+		a, isAddress, err := pattern.address()
+		switch {
+		case err != nil:
+			return stricthcl.Wrong(b.Range, "%v", err)
+		case isAddress:
 			d.named[a] = read
+		case pattern.specificity() == 0:
+			return stricthcl.Wrong(b.Range, "the pattern %q matches every %s; use the defaults block instead", pattern, kind)
 		default:
 			d.patterns = append(d.patterns, read)
 		}
 	}
-	slices.SortStableFunc(d.patterns, func(a, b *block) int { return b.pattern.Specificity() - a.pattern.Specificity() })
 	return nil
 }
 
@@ -243,6 +251,9 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 	b := &block{position: position(at), positions: map[string]string{}}
 	read := map[string]func(*hcl.Attribute) error{}
 	for _, known := range attributes {
+		if kind == "module" && slices.Contains(onlyProviders, known.name) {
+			continue
+		}
 		read[known.name] = func(a *hcl.Attribute) error {
 			b.positions[known.name] = position(a.NameRange)
 			return known.read(d, a, &b.values)
@@ -251,20 +262,23 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 	return b, parseArguments(kind, at, arguments, read)
 }
 
-// Settings returns the settings of a provider. Each argument is read from the most
-// specific block that contains the argument. From most to least specific, these are the
-// block with the address, the pattern HOST/NAMESPACE/*, the pattern HOST/*/*, and the
-// defaults block.
+// Settings returns the settings of a provider or module. Each argument is read from the
+// most specific block that contains the argument. From most to least specific, these are
+// the block with the address, blocks with patterns such as HOST/NAMESPACE/* and
+// HOST/*/*, and the defaults block.
 func (d *Declaration) Settings(a provider.Address) Settings {
 	s, _ := d.resolve(a)
 	return s
 }
 
-// Explain returns the settings of a provider, and the source of each setting.
+// Explain returns the settings of a provider or module, and the source of each setting.
 func (d *Declaration) Explain(a provider.Address) []Setting {
 	s, positions := d.resolve(a)
 	var all []Setting
 	for _, known := range attributes {
+		if isModule(a) && slices.Contains(onlyProviders, known.name) {
+			continue
+		}
 		all = append(all, Setting{Name: known.name, Value: known.format(s), Position: cmp.Or(positions[known.name], "default")})
 	}
 	return all

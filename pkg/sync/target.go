@@ -28,8 +28,14 @@ const envPrefix = "TOFU_OCI_SYNC_"
 // targetName matches valid names of targets.
 var targetName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// sample is the address that is used to check target templates.
-var sample = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}
+// samples contains the addresses that are used to check target templates, by argument.
+var samples = []struct {
+	argument string
+	address  provider.Address
+}{
+	{"repository", provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "null"}},
+	{"modules", provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "consul/aws"}},
+}
 
 // targets reads target blocks.
 type targets struct {
@@ -83,7 +89,10 @@ func (r *targets) read(b labeled) error {
 	}
 	t := Target{Name: b.Label}
 	err := parseArguments("target", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
-		"repository": into(&t.Template, r.template),
+		"repository": into(&t.Template, func(a *hcl.Attribute) (template.Template, error) { return readTemplate(r, a, template.Parse) }),
+		"modules": into(&t.Modules, func(a *hcl.Attribute) (template.ModuleTemplate, error) {
+			return readTemplate(r, a, template.ParseModule)
+		}),
 		"from": func(a *hcl.Attribute) (err error) {
 			if t.From, err = r.evaluate(a); err == nil && t.From == "" {
 				err = stricthcl.Wrong(a.Expr.Range(), "from must be the name of a target")
@@ -94,15 +103,21 @@ func (r *targets) read(b labeled) error {
 	if err != nil {
 		return err
 	}
-	at := b.Arguments["repository"].Expr.Range()
-	ref, err := t.Template.Repository(sample)
-	if err != nil {
-		return stricthcl.Wrong(at, "repository: %v", err)
+	for _, sample := range samples {
+		if !t.takes(sample.address) {
+			continue
+		}
+		at := b.Arguments[sample.argument].Expr.Range()
+		ref, err := t.repository(sample.address)
+		if err != nil {
+			return stricthcl.Wrong(at, "%s: %v", sample.argument, err)
+		}
+		if other, ok := r.repositories[ref]; ok {
+			return stricthcl.Wrong(at, "targets %q and %q have the same repository", other, t.Name)
+		}
+		r.repositories[ref] = t.Name
 	}
-	if other, ok := r.repositories[ref]; ok {
-		return stricthcl.Wrong(at, "targets %q and %q have the same repository", other, t.Name)
-	}
-	r.repositories[ref], r.blocks[t.Name], r.byName[t.Name] = t.Name, b, t
+	r.blocks[t.Name], r.byName[t.Name] = b, t
 	r.names = append(r.names, t.Name)
 	return nil
 }
@@ -130,20 +145,20 @@ func (r *targets) chain(name string) (chain []Target, err error) {
 	}
 }
 
-// template reads a repository template. Paths of image layouts are relative to the
+// readTemplate reads a repository template. Paths of image layouts are relative to the
 // declaration.
-func (r *targets) template(a *hcl.Attribute) (template.Template, error) {
+func readTemplate[T interface{ IsLayout() bool }](r *targets, a *hcl.Attribute, parse func(string) (T, error)) (t T, err error) {
 	s, err := r.evaluate(a)
 	if err != nil {
-		return template.Template{}, err
+		return t, err
 	}
-	t, err := template.Parse(s)
+	t, err = parse(s)
 	prefix, path, _ := strings.Cut(s, ":")
 	if err == nil && t.IsLayout() && !isRooted(path) && r.dir != "." {
-		t, err = template.Parse(prefix + ":" + filepath.ToSlash(r.dir) + "/" + path)
+		t, err = parse(prefix + ":" + filepath.ToSlash(r.dir) + "/" + path)
 	}
 	if err != nil {
-		return t, stricthcl.Wrong(a.Expr.Range(), "repository: %v", err)
+		return t, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
 	}
 	return t, nil
 }
@@ -207,7 +222,7 @@ func checkExpression(expr hclsyntax.Expression) (found error) {
 			return nil
 		case *hclsyntax.ScopeTraversalExpr:
 			problem = "variables are not supported: " + n.Traversal.RootName()
-			if name := n.Traversal.RootName(); slices.Contains([]string{"hostname", "namespace", "type"}, name) {
+			if name := n.Traversal.RootName(); slices.Contains([]string{"hostname", "namespace", "type", "name", "system"}, name) {
 				problem = fmt.Sprintf("use {%s} instead of ${%[1]s} in repository templates", name)
 			}
 		}

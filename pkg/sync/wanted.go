@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -32,16 +33,22 @@ type Requirement struct {
 	// From is the origin of the requirement: a line such as "mirror.hcl:12" or
 	// "providers.txt:3", or the path of a lock file.
 	From string
-	// Locked reports that the requirement is an exact version from a lock file.
+	// Locked reports that the requirement is an exact version from a lock file, or of a
+	// module that a root configuration requires.
 	Locked bool
 }
 
-// Wanted returns the selected providers, sorted by address. Providers are selected by
-// provider blocks with an address, by files of PROVIDERs, and by lock files. Wanted
-// also returns the providers that only deny blocks with an address refer to. problems
-// contains the errors of files that can't be read, and of patterns that match no lock
-// file. If problems is not empty, the result is incomplete.
-func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []error) {
+// Closure returns what the root configurations in directories require, and passes the
+// errors of directories to failed. See [module.ClosureOptions].
+type Closure func(dirs []string, failed func(dir string, err error)) (*module.Closure, error)
+
+// Wanted returns the selected providers and modules, sorted by address. They are
+// selected by blocks with an address, by files of PROVIDERs, by lock files, and by root
+// configurations, for which Wanted calls closure. Wanted also returns the providers and
+// modules that only deny blocks with an address refer to. problems contains the errors
+// of files that can't be read, and of patterns that match nothing. If problems is not
+// empty, the result is incomplete.
+func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
 	// 1. Provider blocks.
 	for a, b := range d.named {
@@ -55,10 +62,12 @@ func (d *Declaration) Wanted(ctx context.Context) (wanted []Wanted, problems []e
 	}
 	// 3. Lock files.
 	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
+	// 4. Root configurations.
+	problems = append(problems, s.addRoots(ctx, closure)...)
 	for i := range problems {
 		problems[i] = fmt.Errorf("%w; this run removes and denies nothing", problems[i])
 	}
-	// 4. Deny blocks.
+	// 5. Deny blocks.
 	s.addDenied()
 
 	for _, w := range s.byAddress {
@@ -124,16 +133,23 @@ func (s selection) addSources(path string) error {
 		return err
 	}
 	for _, line := range lines {
-		r := Requirement{Requirement: line.Requirement, From: line.Place}
-		versions := s.of(r.Address).Settings.Versions
-		// An exact version stays exact, so that the version can be recognized.
-		if v, exact := r.Constraint.Exact(); !exact || !includes(versions, v) {
-			if r.Constraint, err = versions.And(r.Constraint); err != nil {
-				return fmt.Errorf("%s: %w", line.Place, err)
-			}
+		if err := s.addMatching(line.Requirement, line.Place); err != nil {
+			return err
 		}
-		s.add(r)
 	}
+	return nil
+}
+
+// addMatching adds the versions that meet a requirement and the argument versions.
+func (s selection) addMatching(r provider.Requirement, from string) (err error) {
+	versions := s.of(r.Address).Settings.Versions
+	// An exact version stays exact, so that the version can be recognized.
+	if v, exact := r.Constraint.Exact(); !exact || !includes(versions, v) {
+		if r.Constraint, err = versions.And(r.Constraint); err != nil {
+			return fmt.Errorf("%s: %w", from, err)
+		}
+	}
+	s.add(Requirement{Requirement: r, From: from})
 	return nil
 }
 
@@ -144,20 +160,20 @@ func (s selection) addDenied() {
 	taken := map[template.Reference]bool{}
 	for a, w := range s.byAddress {
 		for _, t := range d.targetsOf(w.Settings) {
-			if ref, err := t.Template.Repository(a); err == nil {
+			if ref, err := t.repository(a); err == nil {
 				taken[ref] = true
 			}
 		}
 	}
 	for _, block := range d.Denials {
-		a, err := provider.ParseAddress(block.Pattern.String())
-		if block.Pattern.Specificity() < 3 || err != nil || s.byAddress[a] != nil {
+		a, isAddress, err := block.Pattern.address()
+		if !isAddress || err != nil || s.byAddress[a] != nil {
 			continue
 		}
 		settings := d.Settings(a)
 		settings.None, settings.Targets = true, nil
 		for _, t := range d.Targets {
-			if ref, err := t.Template.Repository(a); err != nil || !taken[ref] {
+			if ref, err := t.repository(a); t.takes(a) && (err != nil || !taken[ref]) {
 				settings.Targets = append(settings.Targets, t.Name)
 			}
 		}

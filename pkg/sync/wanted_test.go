@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
@@ -41,7 +43,7 @@ provider "acme/*" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted, problems := d.Wanted(t.Context())
+	wanted, problems := d.Wanted(t.Context(), nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -102,7 +104,7 @@ deny "acme/null" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted, problems := d.Wanted(t.Context())
+	wanted, problems := d.Wanted(t.Context(), nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -138,7 +140,7 @@ provider "hashicorp/aws" {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wanted, problems := d.Wanted(t.Context())
+	wanted, problems := d.Wanted(t.Context(), nil)
 	want := `registry.opentofu.org/acme/rocket latest 1
   2.0.0 right.txt:1
 registry.opentofu.org/hashicorp/aws latest 1
@@ -161,7 +163,8 @@ func TestWantedOutside(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "secret"), "canary\n")
 	write(t, filepath.Join(dir, "secret.hcl"), "canary = 1\n")
-	write(t, filepath.Join(dir, "repo", "mirror.hcl"), minimal+"sources = [\"../secret\", \"link\", \"shown\"]\nlock_files = [\"../secret.hcl\"]\n")
+	write(t, filepath.Join(dir, "repo", "mirror.hcl"), minimal+"sources = [\"../secret\", \"link\", \"shown\"]\nlock_files = [\"../secret.hcl\"]\nroots = [\"../live\"]\n")
+	write(t, filepath.Join(dir, "live", "main.tf"), "a {\ncanary\n")
 	write(t, filepath.Join(dir, "repo", "shown"), "visible\n")
 	if err := os.Symlink(filepath.Join("..", "secret"), filepath.Join(dir, "repo", "link")); err != nil {
 		t.Fatal(err)
@@ -170,8 +173,12 @@ func TestWantedOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems := d.Wanted(t.Context())
-	if text := fmt.Sprint(problems); len(problems) != 4 || strings.Contains(text, "canary") || !strings.Contains(text, "visible") {
+	_, problems := d.Wanted(t.Context(), func(dirs []string, failed func(string, error)) (*module.Closure, error) {
+		c, err := module.NewClosure(t.Context(), origin.NewModules(origin.Options{}), dirs, module.ClosureOptions{OnError: failed})
+		t.Cleanup(c.Close)
+		return c, err
+	})
+	if text := fmt.Sprint(problems); len(problems) != 5 || strings.Contains(text, "canary") || !strings.Contains(text, "visible") {
 		t.Errorf("got %q", problems)
 	}
 }

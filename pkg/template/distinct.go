@@ -23,3 +23,20 @@ func CheckDistinct(repositories map[provider.Address]string) error {
 	}
 	return nil
 }
+
+// Targets returns the repository of each address. It returns an error if find fails, or
+// if two addresses have the same repository. See [CheckDistinct].
+func Targets(of []provider.Address, find func(provider.Address) (Reference, error)) (map[provider.Address]Reference, error) {
+	refs, repositories := map[provider.Address]Reference{}, map[provider.Address]string{}
+	for _, a := range of {
+		if _, known := refs[a]; known {
+			continue
+		}
+		ref, err := find(a)
+		if err != nil {
+			return nil, err
+		}
+		refs[a], repositories[a] = ref, ref.String()
+	}
+	return refs, CheckDistinct(repositories)
+}

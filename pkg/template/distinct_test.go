@@ -24,6 +24,7 @@ func TestCheckDistinct(t *testing.T) {
 			t.Fatal(err)
 		}
 		repositories := map[provider.Address]string{}
+		var addresses []provider.Address
 		for _, text := range test.providers {
 			a, err := provider.ParseAddress(text)
 			if err != nil {
@@ -34,6 +35,10 @@ func TestCheckDistinct(t *testing.T) {
 				t.Fatal(err)
 			}
 			repositories[a] = ref.String()
+			addresses = append(addresses, a, a)
+		}
+		if targets, err := template.Targets(addresses, parsed.Repository); (err == nil) != test.fine || len(targets) != len(repositories) {
+			t.Errorf("%s: %v, %v", name, targets, err)
 		}
 		err = template.CheckDistinct(repositories)
 		if (err == nil) != test.fine {

@@ -137,7 +137,7 @@ func checkComponent(c string, a subject) (problem string) {
 	hasPort := strings.Contains(host, ":")
 	switch {
 	case c == "":
-		return "repository names must not contain empty components: there are two slashes in a row, or one at the end"
+		return "repository names must not contain empty components, such as consecutive slashes or a slash at the end"
 	case hasPort && strings.Contains(c, host):
 		return fmt.Sprintf("the %s's hostname %s has a port, but repository names must not contain colons", a.noun, host)
 	case strings.Contains(c, "@"):

@@ -20,7 +20,7 @@ type Reference struct {
 }
 
 // ParseReference parses the form of [Reference.String]: "host/name" or "oci-layout:path".
-// There is no default registry, and tags are not allowed. Errors are of type
+// The registry is required, and tags are not allowed. Errors are of type
 // *[provider.SyntaxError].
 func ParseReference(s string) (Reference, error) {
 	var ref Reference

@@ -32,7 +32,7 @@ type uses uint8
 
 // variables describes the variables of a kind of template.
 type variables struct {
-	// what is the kind of value that errors mention. noun is the object of an address.
+	// Errors mention the kind of value (what) and the object of an address (noun).
 	what, noun string
 	// names starts with the hostname and the namespace.
 	names []string

@@ -158,7 +158,7 @@ func TestRepositoryErrors(t *testing.T) {
 		"scheme":            {`${"https"}://r.example/${type}`, plain, "https://", "remove https://"},
 		"no name":           {"r.example", plain, "r.example", "a slash"},
 		"empty name":        {"r.example/", plain, "", "empty"},
-		"empty component":   {"r.example//{type}", plain, "", "two slashes"},
+		"empty component":   {"r.example//{type}", plain, "", "consecutive slashes"},
 		"final slash":       {"r.example/{type}/", plain, "", "at the end"},
 		"no registry":       {"/srv/{type}", plain, "", "oci-layout:PATH"},
 		"relative path":     {"./{type}", plain, ".", "oci-layout:PATH"},

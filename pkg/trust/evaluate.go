@@ -157,7 +157,7 @@ func (w evaluation) untrusted() string {
 	return "the origin registry lists different keys"
 }
 
-const notValid = "the key or the signature is no longer valid"
+const notValid = "the key or the signature has expired"
 
 // expired returns the action for expired keys and signatures.
 func (w evaluation) expired() action {

@@ -32,6 +32,8 @@ type ruleBlock struct {
 	Expired      *hcl.Attribute `hcl:"expired,optional"`
 	Unsigned     *hcl.Attribute `hcl:"unsigned,optional"`
 	SignedSince  *hcl.Attribute `hcl:"signed_since,optional"`
+	Approval     *hcl.Attribute `hcl:"approval,optional"`
+	ApprovalKeys *hcl.Attribute `hcl:"approval_keys,optional"`
 }
 
 // ParseRules parses a trust file. The file contains blocks trust "PATTERN" in HCL 2's
@@ -66,7 +68,7 @@ func (b ruleBlock) parse() (rule Rule, err error) {
 		return rule, stricthcl.Wrong(b.PatternRange, "%v", err)
 	}
 	if b.Fingerprints != nil {
-		err = stricthcl.Strings(b.Fingerprints.Name, b.Fingerprints.Expr, rule.addFingerprint)
+		rule.Fingerprints, err = readFingerprints(b.Fingerprints)
 	}
 	if err == nil {
 		err = readAction(b.Expired, &rule.Expired)
@@ -77,19 +79,40 @@ func (b ruleBlock) parse() (rule Rule, err error) {
 	if err == nil && b.SignedSince != nil {
 		err = rule.readSince(b.SignedSince)
 	}
+	if err == nil && (b.Approval != nil || b.ApprovalKeys != nil) {
+		err = rule.readApproval(b)
+	}
 	return rule, err
 }
 
-func (r *Rule) addFingerprint(text string, at hcl.Range) error {
-	fingerprint, ok := parseFingerprint(text)
-	if !ok {
-		return stricthcl.Wrong(at, "invalid fingerprint: want 40 or 64 hexadecimal digits; shorter key IDs can be forged")
+// readApproval reads which keys must approve releases.
+func (r *Rule) readApproval(b ruleBlock) (err error) {
+	if b.Approval == nil || b.ApprovalKeys == nil {
+		return stricthcl.Wrong(b.PatternRange, "approval and approval_keys must be used together")
 	}
-	if slices.Contains(r.Fingerprints, fingerprint) {
-		return stricthcl.Wrong(at, "duplicate fingerprint")
+	text, err := stricthcl.String(b.Approval.Name, b.Approval.Expr)
+	if err == nil && text != "signed" {
+		err = stricthcl.Wrong(b.Approval.Expr.Range(), "approval must be signed")
 	}
-	r.Fingerprints = append(r.Fingerprints, fingerprint)
-	return nil
+	if err == nil {
+		r.ApprovalKeys, err = readFingerprints(b.ApprovalKeys)
+	}
+	return err
+}
+
+func readFingerprints(a *hcl.Attribute) (all []string, err error) {
+	err = stricthcl.Strings(a.Name, a.Expr, func(text string, at hcl.Range) error {
+		fingerprint, ok := parseFingerprint(text)
+		if !ok {
+			return stricthcl.Wrong(at, "invalid fingerprint: want 40 or 64 hexadecimal digits; shorter key IDs can be forged")
+		}
+		if slices.Contains(all, fingerprint) {
+			return stricthcl.Wrong(at, "duplicate fingerprint")
+		}
+		all = append(all, fingerprint)
+		return nil
+	})
+	return all, err
 }
 
 // parseFingerprint parses the fingerprint of a version 4 or 6 key, with or without spaces.

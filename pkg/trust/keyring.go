@@ -143,3 +143,43 @@ func dearmor(text []byte) ([]byte, error) {
 func fingerprintOf(b []byte) string { return strings.ToUpper(hex.EncodeToString(b)) }
 
 var errTooLarge = errors.New("the key exceeds the size limit")
+
+// Check returns nil if a key of the keyring made a valid signature of the document.
+// Otherwise, the error has the kind [provider.Unverified].
+func (k Keyring) Check(document, signature []byte) error {
+	signer, problem := signerOf(document, signature, k.keys, func(string) bool { return true })
+	if signer == "" {
+		return provider.Errorf(provider.Unverified, "%s", problem)
+	}
+	return nil
+}
+
+// signerOf returns the fingerprint of the primary key that made a valid signature of a
+// document, if accepts returns true for it or for the subkey. Otherwise, signerOf
+// describes the problem.
+func signerOf(document, signature []byte, keys openpgp.EntityList, accepts func(fingerprint string) bool) (signer, problem string) {
+	if len(signature) == 0 {
+		return "", "no signature"
+	}
+	packets, err := splitSignatures(signature)
+	if err != nil {
+		return "", "invalid signature: " + err.Error()
+	}
+	problem = "the keyring doesn't contain the key that made the signature"
+	for _, s := range packets {
+		switch c := check(document, s, keys); c.validity {
+		case good:
+			if slices.ContainsFunc(c.fingerprints(s), accepts) {
+				return fingerprintOf(c.key.PrimaryKey.Fingerprint), ""
+			}
+		case expired:
+			problem = "the signature or its key has expired"
+		case revoked:
+			problem = "the key that made the signature was revoked"
+		case bad:
+			problem = "bad signature: " + c.problem
+		case notTheirs:
+		}
+	}
+	return "", problem
+}

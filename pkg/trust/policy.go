@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -23,16 +24,6 @@ const (
 	ModeOff Mode = "off"
 )
 
-// ParseMode parses the name of a mode. For an unknown name, it returns a
-// *[provider.SyntaxError].
-func ParseMode(s string) (Mode, error) {
-	switch m := Mode(s); m {
-	case ModeRequire, ModeWarn, ModeOff:
-		return m, nil
-	}
-	return "", &provider.SyntaxError{What: "signature mode", Input: s, Problem: "must be require, warn, or off"}
-}
-
 // Policy specifies which keys are trusted and which releases are refused. The zero value
 // only warns.
 type Policy struct {
@@ -46,6 +37,12 @@ type Policy struct {
 	// key that signed the previous version. If the keys differ, Verify adds a warning.
 	// History is ignored if the keyring or a rule specifies the trusted keys.
 	History *SignerHistory
+	// Approvers, if not zero, requires that one of its keys has signed an approval of
+	// each release. See [Policy.CheckApproval].
+	Approvers Keyring
+	// Decisions returns the recorded decisions about a release, such as oci.Decisions. It
+	// is called only if an approval is required. If nil, these releases are refused.
+	Decisions func(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error)
 	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool
 	// EnforceValidation refuses unsigned releases and unknown keys, unless a rule accepts
@@ -67,30 +64,50 @@ type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
 	Verdict provider.Verdict
-	// Problem describes why the verdict is not acceptable, without a final period.
-	Problem string
+	// Problem describes why the verdict is not acceptable, without a final period. If
+	// Unapproved is set, it describes why the release is not approved.
+	Problem    string
+	Unapproved bool
 }
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s %s is refused: %s: %s", e.Address, e.Version, e.Verdict, e.Problem)
+	return fmt.Sprintf("%s %s %s", e.Address, e.Version, e.reason())
 }
 
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the message for a context that already names the release.
+// Within returns the message for a context that already contains the release.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
 	}
-	return fmt.Sprintf("it is refused: %s: %s", e.Verdict, e.Problem)
+	return "it " + e.reason()
 }
 
-// Verify verifies the signature of a release and returns the verdict. If the policy
-// refuses the release, Verify also returns a *[RefusedError]. Keys that are stored with
-// the release are not trusted, because they only prove that the release is consistent.
-// Other errors concern reading the documents of the release.
+func (e *RefusedError) reason() string {
+	if e.Unapproved {
+		return "is not approved: " + e.Problem
+	}
+	return fmt.Sprintf("is refused: %s: %s", e.Verdict, e.Problem)
+}
+
+// Verify verifies the signature of a release and returns the verdict. It also checks
+// that the release is approved if the policy requires it. If the policy refuses the
+// release, Verify also returns a *[RefusedError]. Keys that are stored with the release
+// are not trusted, because they only prove that the release is consistent. Other errors
+// concern reading the documents of the release.
 func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+	v, err := p.VerifySignature(ctx, r)
+	if err == nil {
+		err = p.checkApproval(ctx, r, v)
+	}
+	return v, err
+}
+
+// VerifySignature is like Verify, but requires no approval. Use it to publish or approve
+// releases.
+func (p Policy) VerifySignature(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.evaluate(ctx, r, false)
 }
 
@@ -128,7 +145,7 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 	return verdict, nil
 }
 
-// ranks lists verdicts from the weakest to the strongest. If there are several pieces
+// ranks lists verdicts from the weakest to the strongest. If a release has several pieces
 // of evidence, the weakest verdict applies. If a document has several signatures, the
 // strongest verdict applies.
 var ranks = []provider.Trust{

@@ -262,18 +262,6 @@ func TestVerifyIsBounded(t *testing.T) {
 	}
 }
 
-func TestParseMode(t *testing.T) {
-	t.Parallel()
-	for _, mode := range []trust.Mode{trust.ModeRequire, trust.ModeWarn, trust.ModeOff} {
-		if got, err := trust.ParseMode(string(mode)); got != mode || err != nil {
-			t.Errorf("got %q, %v", got, err)
-		}
-	}
-	if _, err := trust.ParseMode("Require"); err == nil {
-		t.Error("Require is accepted as a mode")
-	}
-}
-
 // TestEnvironment checks that OpenTofu's variables take effect only if their value is
 // exactly "true".
 func TestEnvironment(t *testing.T) {

@@ -44,8 +44,8 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 	return all, nil
 }
 
-// armored returns the public part of a key. Equal keys result in equal bytes. The
-// library doesn't guarantee this for keys with several user IDs.
+// armored returns the public part of a key. Identical keys result in identical bytes.
+// The library doesn't guarantee this for keys with several user IDs.
 func armored(key *openpgp.Entity) ([]byte, error) {
 	var text bytes.Buffer
 	w, err := armor.Encode(&text, openpgp.PublicKeyType, nil)

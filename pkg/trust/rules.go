@@ -41,6 +41,9 @@ type Rule struct {
 	// SignedSince is the first signed version. Older unsigned versions cause only a
 	// warning. If zero, no version is exempt.
 	SignedSince provider.Version
+	// ApprovalKeys lists the fingerprints of keys in upper-case hexadecimal digits. If it
+	// is not empty, one of these keys must have signed an approval of the release.
+	ApprovalKeys []string
 }
 
 // Rules contains the rules of a trust file, one per pattern.
@@ -66,11 +69,7 @@ func (rules Rules) Bytes() []byte {
 		}
 		text.WriteString("trust \"" + r.Pattern.String() + "\" {\n")
 		if len(r.Fingerprints) > 0 {
-			text.WriteString("  fingerprints = [\n")
-			for _, f := range r.Fingerprints {
-				text.WriteString("    \"" + grouped(f) + "\",\n")
-			}
-			text.WriteString("  ]\n")
+			writeFingerprints(&text, "fingerprints", r.Fingerprints)
 		}
 		for _, argument := range []struct{ name, value string }{
 			{"expired", string(r.Expired)}, {"unsigned", string(r.Unsigned)}, {"signed_since", since(r)},
@@ -79,9 +78,21 @@ func (rules Rules) Bytes() []byte {
 				text.WriteString("  " + argument.name + " = \"" + argument.value + "\"\n")
 			}
 		}
+		if len(r.ApprovalKeys) > 0 {
+			text.WriteString("  approval = \"signed\"\n")
+			writeFingerprints(&text, "approval_keys", r.ApprovalKeys)
+		}
 		text.WriteString("}\n")
 	}
 	return []byte(text.String())
+}
+
+func writeFingerprints(text *strings.Builder, name string, fingerprints []string) {
+	text.WriteString("  " + name + " = [\n")
+	for _, f := range fingerprints {
+		text.WriteString("    \"" + grouped(f) + "\",\n")
+	}
+	text.WriteString("  ]\n")
 }
 
 func since(r Rule) string {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -147,9 +149,10 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE to store the key with it"}
 	}
 	switch {
+	case isRefused && refused.Unapproved:
+		s.addError("approval-missing", fmt.Sprintf("The release is not approved: %s.", refused.Problem), finding.Remedy{Hint: "review the release, and approve it with tofu-oci promote --sign-key FILE"})
 	case isRefused:
 		s.addError(signatureCode(refused.Verdict.Trust), fmt.Sprintf("The release is refused: %s: %s.", refused.Verdict, refused.Problem), remedy)
-		return refused.Verdict, nil
 	case ctx.Err() != nil:
 		return verdict, ctx.Err()
 	case err != nil: // the documents have already been read
@@ -160,12 +163,39 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	return verdict, nil
 }
 
-// referrers adds a finding for each unreadable document that refers to the release.
-func (a *verification) referrers(ctx context.Context, found repository.Inspection) error {
-	lost, err := repository.CheckReferrers(ctx, a.repo, found.Digest)
-	for _, problem := range lost {
-		a.about(provider.Platform{}).addWarning("referrer-unreadable", fmt.Sprintf("A referrer of the release cannot be read: %v.", problem),
-			finding.Remedy{Hint: "publish the document again"})
+// readReferrers reads the referrers of the index, and adds findings about expired allowances,
+// unreadable documents, and unreadable attestations.
+func (a *verification) readReferrers(ctx context.Context, found repository.Inspection) (repository.Referrers, error) {
+	s := a.about(provider.Platform{})
+	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
+	a.addUnreadable(s, r.Lost)
+	if expired := gate.Expired(r.Decisions); expired != nil {
+		s.addError("allowance-expired", fmt.Sprintf("The release is live, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the allowance, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
 	}
-	return err
+	for _, platform := range found.Index.Platforms() {
+		f, inspected := found.Platforms[platform]
+		if err != nil || !inspected || f.Err != nil || found.Module {
+			continue
+		}
+		var lost []error
+		_, lost, err = repository.Attestations(ctx, a.repo, f.Target.Descriptor.Digest, f.Package(a.address, a.version))
+		a.addUnreadable(a.about(platform), lost)
+	}
+	return r, err
+}
+
+// hasSBOM reports whether an SBOM describes each package of a release.
+func hasSBOM(found repository.Inspection, r provider.Release, referrers []provider.Document) bool {
+	isSBOM := func(d provider.Document) bool { return d.Kind == provider.KindSBOM }
+	if slices.ContainsFunc(slices.Concat(r.Documents, referrers), isSBOM) {
+		return true
+	}
+	without := func(p provider.Package) bool { return !slices.ContainsFunc(p.Documents, isSBOM) }
+	return len(r.Packages) == len(found.Index.Platforms()) && !slices.ContainsFunc(r.Packages, without)
+}
+
+func (a *verification) addUnreadable(s reporter, lost []error) {
+	for _, problem := range lost {
+		s.addWarning("referrer-unreadable", fmt.Sprintf("A referrer of the release cannot be read: %v.", problem), finding.Remedy{Hint: "publish the document again"})
+	}
 }

@@ -6,15 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -33,7 +36,11 @@ type verification struct {
 	// digest is the digest of the index. verdict is the result of Verify.
 	digest  digest.Digest
 	verdict provider.Verdict
-	err     error
+	// sbom, referrers, and decisions are fields of [Checked].
+	sbom      bool
+	referrers []provider.Document
+	decisions []repository.DecisionRecord
+	err       error
 }
 
 func newVerification(repo repository.Reader, zips *schedule.Limiter, a provider.Address, v provider.Version, o Options) *verification {
@@ -43,7 +50,10 @@ func newVerification(repo repository.Reader, zips *schedule.Limiter, a provider.
 
 // checked returns the entry of the release in the report.
 func (a *verification) checked() Checked {
-	return Checked{a.address, a.version, provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest}, a.verdict, a.counts}
+	return Checked{
+		Address: a.address, Version: a.version, Stored: provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest},
+		Verdict: a.verdict, SBOM: a.sbom, Referrers: a.referrers, Decisions: a.decisions, Counts: a.counts, Time: time.Now().UTC().Truncate(time.Second),
+	}
 }
 
 // about returns a reporter of findings about a platform. The zero value represents the
@@ -63,7 +73,7 @@ func (s reporter) addWarning(code, message string, remedy finding.Remedy) {
 	s.add(finding.Warning, code, message, remedy)
 }
 
-// add counts a finding, and stores it unless there are too many.
+// add counts a finding, and stores it unless the limit is reached.
 func (s reporter) add(severity finding.Severity, code, message string, remedy finding.Remedy) {
 	s.counts[severity]++
 	if len(s.findings) == maxOfRelease {
@@ -128,17 +138,20 @@ func (a *verification) release(ctx context.Context) error {
 	if err := a.annotations(ctx, found); err != nil {
 		return err
 	}
-	// 3. Check the checksums, the signature, and the referrers.
+	// 3. Check the checksums, the referrers, and the signature.
 	release, err := a.checkDocuments(ctx, found)
 	if err != nil {
 		return err
 	}
-	if a.verdict, err = a.signature(ctx, release); err != nil {
+	referrers, err := a.readReferrers(ctx, found)
+	if err != nil {
 		return err
 	}
-	if err := a.referrers(ctx, found); err != nil {
+	if a.verdict, err = a.signature(ctx, oci.WithDecisions(release, referrers.Decisions)); err != nil {
 		return err
 	}
+	a.sbom, a.referrers = hasSBOM(found, release, referrers.Documents), referrers.Documents
+	a.decisions = approval.Examine(referrers.Decisions, a.repo, a.address, a.version, found.Digest)
 	// 4. Compare the release with the origin registry.
 	if a.options.Origin != nil {
 		if err := a.against(ctx, found, a.verdict); err != nil {

@@ -11,6 +11,7 @@ package verify
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -76,8 +77,16 @@ type Checked struct {
 	Stored provider.Stored
 	// Verdict is the result of Verify. It is the zero value if Verify was not called.
 	Verdict provider.Verdict
+	// SBOM reports whether SBOMs describe all packages.
+	SBOM bool
+	// Referrers contains the documents that refer to the index, and Decisions the recorded
+	// decisions about it, oldest first. See approval.Examine.
+	Referrers []provider.Document
+	Decisions []repository.DecisionRecord
 	// Counts is the number of findings by severity.
 	Counts map[finding.Severity]int
+	// Time is the time of the check, in UTC.
+	Time time.Time
 }
 
 // Report is the result of [Repository].

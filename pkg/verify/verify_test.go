@@ -3,6 +3,7 @@ package verify_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -24,6 +26,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
@@ -34,7 +37,7 @@ func TestNoFindings(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		for name, o := range map[string]verify.Options{
-			"as it is": {}, "deep": {Deep: true}, "against the origin": {Deep: true, Origin: w.source()},
+			"default": {}, "deep": {Deep: true}, "against the origin": {Deep: true, Origin: w.source()},
 		} {
 			if r := w.verify(t, o); len(r.Findings) > 0 || r.Releases != 1 || r.HasErrors() {
 				t.Errorf("%s: %d releases, %v", name, r.Releases, r.Findings)
@@ -297,9 +300,9 @@ func TestSignaturePolicy(t *testing.T) {
 	}
 }
 
-// TestTrouble checks that a registry or origin registry that doesn't respond is a failure,
-// not a finding.
-func TestTrouble(t *testing.T) {
+// TestUnresponsiveRegistry checks that a registry or origin registry that doesn't
+// respond is a failure, not a finding.
+func TestUnresponsiveRegistry(t *testing.T) {
 	t.Parallel()
 	ask := func(w *world, o verify.Options) (verify.Report, error) {
 		o.Template = w.template
@@ -440,4 +443,86 @@ func TestFindingsAreBounded(t *testing.T) {
 	if len(r.Findings) != 100 || r.More != 50 || r.Counts[finding.Error] != 150 {
 		t.Errorf("%d findings and %d more, %v", len(r.Findings), r.More, r.Counts)
 	}
+}
+
+// TestAudit checks that the report contains the decisions of a release and its SBOMs, that an
+// expired allowance is an error, and that the list of referrers is read once, even if an
+// approval is required.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	eachWorld(t, func(t *testing.T, w *world) {
+		index, _ := w.index(t)
+		record := func(kind, verdict string, change func(*artifact.Decision)) {
+			t.Helper()
+			d := repository.NewDecision(w.repo, kind, verdict, w.address, w.version)
+			change(&d)
+			packed, err := d.Pack(index, nil)
+			if err == nil {
+				err = repository.AttachDecision(t.Context(), w.repo, packed, index)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		start := time.Now().Add(-time.Hour)
+		allow := func(gate string, after, expires time.Duration) func(*artifact.Decision) {
+			return func(d *artifact.Decision) {
+				d.Gate, d.Time, d.Expires = gate+"@0123456789ab", start.Add(after), start.Add(expires)
+			}
+		}
+		record(artifact.DecisionGate, artifact.VerdictAllow, allow("scan", 0, time.Minute))
+		record(artifact.DecisionPromote, artifact.VerdictAllow, func(d *artifact.Decision) {
+			d.Repository, d.By, d.Time = "ghcr.io/acme/other", "mallory", start.Add(time.Second)
+		})
+		if got := found(w.verify(t, verify.Options{})); !slices.Equal(got, []string{"error allowance-expired"}) {
+			t.Error(got)
+		}
+		record(artifact.DecisionGate, artifact.VerdictAllow, allow("scan", 2*time.Minute, 2*time.Hour))
+		record(artifact.DecisionGate, artifact.VerdictAllow, allow("policy", 3*time.Minute, 2*time.Hour))
+		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index); err != nil {
+			t.Fatal(err)
+		}
+		before := w.requests(registrytest.Referrers)
+		r := w.verify(t, verify.Options{})
+		if len(r.Findings) != 0 || len(r.Checked) != 1 {
+			t.Fatalf("got %+v", r)
+		}
+		c := r.Checked[0]
+		var got []string
+		for _, d := range c.Decisions {
+			got = append(got, fmt.Sprintf("%s%s %t", d.Gate, d.By, d.Foreign))
+		}
+		if diff := cmp.Diff([]string{"scan@0123456789ab false", "mallory true", "scan@0123456789ab false", "policy@0123456789ab false"}, got); diff != "" {
+			t.Error(diff)
+		}
+		if !c.SBOM || len(c.Referrers) != 1 || time.Since(c.Time) > time.Hour {
+			t.Errorf("got %+v", c)
+		}
+		approvers := trust.Policy{Mode: trust.ModeOff, Decisions: oci.Decisions, Rules: trust.Rules{{Pattern: pattern(t, "registry.example.org/*/*"), ApprovalKeys: []string{"AB"}}}}
+		if got := found(w.verify(t, verify.Options{Verify: approvers.Verify})); !slices.Equal(got, []string{"error approval-missing"}) {
+			t.Error(got)
+		}
+		const lists = 2 * 3 // two runs, each with the lists of an index and two manifests
+		if n := w.requests(registrytest.Referrers) - before; w.registry != nil && n != lists {
+			t.Errorf("%d lists of referrers were read, not %d", n, lists)
+		}
+	})
+}
+
+func pattern(t *testing.T, text string) provider.Pattern {
+	t.Helper()
+	p, err := provider.ParsePattern(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// requests returns the number of requests of a kind. For layouts, it returns 0.
+func (w *world) requests(kind registrytest.Kind) int {
+	if w.registry == nil {
+		return 0
+	}
+	return w.registry.Requests()[kind]
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/hcl/ast"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -202,9 +203,9 @@ func jsonMember(methods []Method) string {
 	var b strings.Builder
 	b.WriteString("\"provider_installation\": {\n")
 	for i, m := range methods {
-		body := map[string]any{"exclude": names(m.Exclude)}
+		body := map[string]any{"exclude": text.Strings(m.Exclude)}
 		if m.Kind == OCIMirror {
-			body = map[string]any{"repository_template": m.Template.HCL(), "include": names(m.Include)}
+			body = map[string]any{"repository_template": m.Template.HCL(), "include": text.Strings(m.Include)}
 		}
 		var value strings.Builder
 		encoder := json.NewEncoder(&value)
@@ -218,12 +219,4 @@ func jsonMember(methods []Method) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
-}
-
-func names(patterns []provider.Pattern) []string {
-	var all []string
-	for _, p := range patterns {
-		all = append(all, p.String())
-	}
-	return all
 }

@@ -1,11 +1,13 @@
 package cliconfig
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/hcl/ast"
 	"github.com/hashicorp/hcl/hcl/token"
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -24,6 +26,10 @@ type Mirrored struct {
 	// OCI keeps oci_mirror blocks and credentials for OCI registries. It must be set
 	// only for OpenTofu 1.10 or later, because all other programs reject these blocks.
 	OCI bool
+	// Modules, if not nil, maps the hosts of module registries to the URLs of their
+	// modules.v1 services. Rewrite then omits the user's hosts, credentials, and
+	// installation methods, except dev_overrides.
+	Modules map[svchost.Hostname]string
 }
 
 // Rewrite returns a single configuration file for a program that installs some
@@ -166,15 +172,30 @@ func (w *rewriter) write(p *printer) {
 		p.block("registry_protocols", func() { w.protocols.write(p) })
 	}
 	p.items(w.rest)
-	for _, name := range []string{"host", "credentials", "credentials_helper"} {
-		for _, b := range w.blocks[name] {
-			p.item(&ast.ObjectItem{Keys: b.Keys, Val: b.Val})
+	if w.Modules != nil {
+		w.printModules(p)
+	} else {
+		for _, name := range []string{"host", "credentials", "credentials_helper"} {
+			for _, b := range w.blocks[name] {
+				p.item(&ast.ObjectItem{Keys: b.Keys, Val: b.Val})
+			}
 		}
 	}
 	if w.OCI {
 		w.printLogins(p)
 	}
 	p.block("provider_installation", func() { w.printInstallation(p) })
+}
+
+// printModules prints the services of module registries.
+func (w *rewriter) printModules(p *printer) {
+	for _, host := range slices.Sorted(maps.Keys(w.Modules)) {
+		p.block("host "+p.text(string(host), token.Pos{}), func() {
+			p.line("services = {")
+			p.line("  \"modules.v1\" = %s", p.text(w.Modules[host], token.Pos{}))
+			p.line("}")
+		})
+	}
 }
 
 // printLogins prints the credentials for OCI registries. It resolves relative paths

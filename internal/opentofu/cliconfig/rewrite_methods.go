@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/hcl/ast"
 	"github.com/hashicorp/hcl/hcl/token"
 
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -24,11 +25,12 @@ type impliedMethod struct {
 // printInstallation prints dev_overrides, the mirror, and the user's methods for other
 // providers.
 func (w *rewriter) printInstallation(p *printer) {
-	var mirrored []string
-	for _, a := range w.Providers {
-		mirrored = append(mirrored, a.String())
-	}
+	mirrored := text.Strings(w.Providers)
 	w.printDevOverrides(p)
+	if w.Modules != nil {
+		printMethod(p, FilesystemMirror, w.Dir, "", nil)
+		return
+	}
 	// Without include, the method would apply to all providers.
 	if len(mirrored) > 0 {
 		printMethod(p, FilesystemMirror, w.Dir, "include", mirrored)
@@ -104,9 +106,7 @@ func impliedBy(dirs []string) []impliedMethod {
 			continue
 		}
 		methods = append(methods, impliedMethod{path: absolute})
-		for _, a := range providersIn(absolute) {
-			local = append(local, a.String())
-		}
+		local = append(local, text.Strings(providersIn(absolute))...)
 	}
 	return append(methods, impliedMethod{exclude: local})
 }

@@ -23,6 +23,8 @@ type call struct {
 	// cannot be resolved, source is empty, and unresolved explains why.
 	source, version string
 	unresolved      error
+	// unresolvedVersion explains why the version cannot be resolved.
+	unresolvedVersion error
 }
 
 // call reads a module block.
@@ -76,7 +78,7 @@ func (c call) overrides(calls map[string]call, name string) {
 func (r *reader) resolve(c call, s *scope) call {
 	c.source, c.unresolved = r.constant(c.sourceExpr, s)
 	if c.versionExpr != nil {
-		c.version, _ = r.constant(c.versionExpr, s)
+		c.version, c.unresolvedVersion = r.constant(c.versionExpr, s)
 	}
 	return c
 }

@@ -11,13 +11,14 @@
 // expressions such as "a${"b"}". Module sources can refer to locals and variables, as
 // in OpenTofu 1.8 and later. The package resolves references, templates, and
 // conditions, but not functions. If a source cannot be resolved, the package reads the
-// module that init installed.
+// module that init installed. With [Options.Fetch], it reads fetched modules instead.
 //
 // The package does not read the state, so it doesn't find providers that are only used
 // in the state.
 package configuration
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -41,17 +42,19 @@ func (c Configuration) Requires(a provider.Address) bool {
 	return slices.ContainsFunc(c.Required, func(r provider.Requirement) bool { return r.Address == a })
 }
 
-// Call is the call of a module that was not read.
+// Call is the call of a module.
 type Call struct {
 	// Address is the address of the call, such as "module.network.module.dns".
 	Address string
 	// Source is the source in the configuration. It is empty if the source is an
 	// expression that cannot be resolved. In this case, the module can require any
 	// version of any provider.
-	Source   string
+	Source string
+	// Version is the version constraint, or empty.
+	Version  string
 	Position stricthcl.Position
 	// Reason explains why the module was not read, for example "the module is not
-	// installed".
+	// installed". It is empty for calls that are passed to [Options.Fetch].
 	Reason string
 }
 
@@ -63,6 +66,15 @@ func (c Call) String() string {
 		source = fmt.Sprintf("%q", c.Source)
 	}
 	return fmt.Sprintf("%s at %s (%s): %s", c.Address, c.Position, source, c.Reason)
+}
+
+// Package is a fetched module package.
+type Package struct {
+	// Dir is the directory of the package. Subdir is the directory of the module in the
+	// package, with slashes.
+	Dir, Subdir string
+	// Name replaces Dir in positions, for example "acme/vpc/aws@1.0.0".
+	Name string
 }
 
 // Options configures [Load] and [Roots]. The zero value selects OpenTofu's behavior.
@@ -80,4 +92,12 @@ type Options struct {
 	// values, for example from -var. If it is set, module sources that refer to
 	// variables are not resolved.
 	UnknownVariables bool
+	// Fetch, if not nil, returns the packages of modules that are not local. Load then
+	// ignores the modules that init installed. If the Dir of a package is empty, the
+	// module is neither read nor added to Unread. If Fetch returns an error, Load
+	// returns it. Load calls Fetch sequentially for each call, and can return before
+	// Fetch if ctx is canceled.
+	Fetch func(ctx context.Context, c Call) (Package, error)
+	// skipPlain ignores files for which [isPlain] returns true.
+	skipPlain bool
 }

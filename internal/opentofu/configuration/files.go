@@ -87,10 +87,11 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	if ctx.Err() != nil {
 		return nil, false
 	}
+	at := stricthcl.Position{File: r.shown(path)}
 	r.count++
 	if r.count > maxFiles {
 		if r.count == maxFiles+1 {
-			r.add(stricthcl.Position{File: path}, "the configuration exceeds %d files", maxFiles)
+			r.add(at, "the configuration exceeds %d files", maxFiles)
 		}
 		return nil, false
 	}
@@ -98,11 +99,11 @@ func (r *reader) read(ctx context.Context, path string) (data []byte, ok bool) {
 	r.bytes += int64(len(data))
 	switch _, large := errors.AsType[*bounded.TooLargeError](err); {
 	case large && r.bytes > maxTotal-maxFile:
-		r.add(stricthcl.Position{File: path}, "the configuration exceeds %d MiB", maxTotal>>20)
+		r.add(at, "the configuration exceeds %d MiB", maxTotal>>20)
 	case large:
-		r.add(stricthcl.Position{File: path}, "the file exceeds %d MiB", maxFile>>20)
+		r.add(at, "the file exceeds %d MiB", maxFile>>20)
 	case err != nil:
-		r.add(stricthcl.Position{File: path}, "reading the file: %w", bare(err))
+		r.add(at, "reading the file: %w", bare(err))
 	}
 	return data, err == nil
 }

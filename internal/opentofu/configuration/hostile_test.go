@@ -252,7 +252,7 @@ func TestLinksOutsideOfPackages(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(modules, "m")); err != nil {
 		t.Fatal(err)
 	}
-	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "the module is no longer installed\n") {
+	if got := describe(dir, configuration.Options{}); !strings.HasSuffix(got, "the directory of the installed module does not exist\n") {
 		t.Errorf("got %s", got)
 	}
 }

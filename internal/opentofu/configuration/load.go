@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,6 +49,13 @@ func await[T any](ctx context.Context, f func() (T, error)) (value T, err error)
 	}
 }
 
+// Check checks the module in a directory and the local modules that it calls, without
+// collecting their requirements. It returns the same errors as [Load].
+func Check(ctx context.Context, dir string) error {
+	_, err := await(ctx, func() (Configuration, error) { return load(ctx, dir, Options{skipPlain: true}) })
+	return err
+}
+
 func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	// 1. Read the root module and its tests.
 	dir = filepath.Clean(dir)
@@ -60,7 +68,9 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 	}
 	p := &problems{}
 	w := &walker{reader: reader{problems: p, options: o}, modules: map[string]*module{}, required: map[provider.Address][]constraint{}, collected: map[string]bool{}}
-	w.installed = w.readInstalled(dir)
+	if w.installed = (installed{root: dir}); o.Fetch == nil {
+		w.installed = w.readInstalled(dir)
+	}
 	root := w.module(ctx, dir, found)
 	root.tests = w.tests(ctx, dir, found.tests)
 	w.modules[dir] = root
@@ -70,7 +80,7 @@ func load(ctx context.Context, dir string, o Options) (Configuration, error) {
 
 	// 3. Collect the requirements.
 	c := Configuration{Required: w.requirements(), Unread: w.unread}
-	if err := p.error(ctx); err != nil {
+	if err := cmp.Or(w.fetchError, p.error(ctx)); err != nil {
 		return Configuration{}, err
 	}
 	return c, nil
@@ -88,6 +98,9 @@ type walker struct {
 	collected map[string]bool
 	unread    []Call
 	calls     int
+	// fetchError is the error of Options.Fetch. After an error, no further modules are
+	// visited.
+	fetchError error
 }
 
 // place is the position of a module in the call tree.
@@ -125,7 +138,7 @@ func (p place) below(name string) place {
 
 // follow reads and visits a called module.
 func (w *walker) follow(ctx context.Context, from place, c call, to place) {
-	if ctx.Err() != nil || w.calls > maxCalls {
+	if ctx.Err() != nil || w.calls > maxCalls || w.fetchError != nil {
 		return
 	}
 	if w.calls++; w.calls > maxCalls {
@@ -133,13 +146,13 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 		return
 	}
 	c = w.resolve(c, from.scope)
-	to, ok := w.locate(from, c, to)
+	to, ok := w.locate(ctx, from, c, to)
 	if !ok {
 		return
 	}
 	switch {
 	case slices.Contains(from.above, to.dir):
-		w.add(c.at, "the module calls itself: %s", strings.Join(append(from.above, to.dir), " → "))
+		w.add(c.at, "the module calls itself: %s", w.path(append(from.above, to.dir)))
 		return
 	case len(from.above) >= maxDepth:
 		w.add(c.at, "modules are nested more than %d levels deep", maxDepth)
@@ -160,9 +173,12 @@ func (w *walker) follow(ctx context.Context, from place, c call, to place) {
 }
 
 // locate returns the directory of a called module.
-func (w *walker) locate(from place, c call, to place) (place, bool) {
+func (w *walker) locate(ctx context.Context, from place, c call, to place) (place, bool) {
 	if path, ok := local(c.source); ok {
 		return w.locateLocal(from, c, to, path)
+	}
+	if w.options.Fetch != nil {
+		return w.fetch(ctx, c, to)
 	}
 	rec, reason := w.installed.find(to.key, c)
 	if path, ok := local(rec.Source); ok && c.source == "" {
@@ -177,7 +193,7 @@ func (w *walker) locate(from place, c call, to place) (place, bool) {
 		if _, err := os.Stat(to.dir); err == nil {
 			return to, true
 		}
-		reason = "the module is no longer installed"
+		reason = "the directory of the installed module does not exist"
 	}
 	if c.unresolved != nil {
 		reason = c.unresolved.Error() + ", and " + reason
@@ -227,8 +243,8 @@ func followed(base, dir string) (path string, inside bool, err error) {
 
 func (w *walker) unreadable(c call, to place, err error) {
 	if errors.Is(err, fs.ErrNotExist) {
-		w.add(c.at, "the directory of %s does not exist: %s", to.address, to.dir)
+		w.add(c.at, "the directory of %s does not exist: %s", to.address, w.shown(to.dir))
 		return
 	}
-	w.add(c.at, "reading %s in %s: %w", to.address, to.dir, bare(err))
+	w.add(c.at, "reading %s in %s: %w", to.address, w.shown(to.dir), bare(err))
 }

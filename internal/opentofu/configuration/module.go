@@ -46,6 +46,8 @@ type use struct {
 type reader struct {
 	*problems
 	options Options
+	// packages contains the fetched packages.
+	packages []Package
 	// count is the number of files read so far, and bytes is their total size.
 	count int
 	bytes int64

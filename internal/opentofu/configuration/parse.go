@@ -33,7 +33,11 @@ func (r *reader) body(ctx context.Context, path string) (hcl.Body, bool) {
 	if !ok {
 		return nil, false
 	}
+	path = r.shown(path)
 	check, parse := r.parsing.Check, parseNative
+	if r.options.skipPlain && isPlain(data) {
+		return hcl.EmptyBody(), true
+	}
 	if strings.HasSuffix(path, ".json") {
 		check, parse = r.parsing.CheckJSON, hcljson.Parse
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -68,7 +71,7 @@ func (i *Installation) Open(ctx context.Context, p provider.Package) (io.ReadClo
 // and releases. It omits operations that are cheaper alternatives to Release, because
 // only Release determines a provider's method.
 func (i *Installation) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Stat: i.stat, Path: i.path, Directory: i.directory}
+	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Attestations: i.attestations, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
 
 // denied returns the versions that the matching methods deny. It ignores errors, because
@@ -111,6 +114,25 @@ func (i *Installation) documents(ctx context.Context, r provider.Release) ([]pro
 			return nil, err
 		}
 		all = append(all, documents...)
+	}
+	return all, nil
+}
+
+// attestations returns the attestations of packages from the packages' methods.
+func (i *Installation) attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
+	all := map[digest.Digest][]provider.Document{}
+	for _, p := range r.Packages {
+		src, inner, ok := at(p)
+		if !ok || provider.CapabilitiesOf(src).Attestations == nil {
+			continue
+		}
+		part := r
+		part.Packages, part.Locator = []provider.Package{inner}, nil
+		found, err := provider.CapabilitiesOf(src).Attestations(ctx, part)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
 	}
 	return all, nil
 }

@@ -49,9 +49,9 @@ type Archive struct {
 
 // Token returns a token that grants a caller access to an archive until the token
 // expires. Anyone who has the token can use it and read the caller's name in it. The
-// token is a path element of at most 200 letters, digits, - and _. Equal inputs result
-// in equal tokens, so replicas that round the expiry return the same token. The zero
-// key returns "".
+// token is a path element of at most 200 letters, digits, - and _. Identical inputs
+// result in identical tokens, so replicas that round the expiry return the same token.
+// The zero key returns "".
 func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	if len(k.keys) == 0 {
 		return ""

@@ -39,7 +39,7 @@ func hashOf(a Address) addressHash {
 // grant contains the patterns of what can be read.
 type grant struct {
 	providers []provider.Pattern
-	modules   []modulePattern
+	modules   []provider.ModulePattern
 }
 
 // with returns the combination of two grants.
@@ -67,7 +67,7 @@ func (c Caller) MayReadModule(a Address) bool {
 	if c.link {
 		return hashOf(a) == c.stored
 	}
-	return slices.ContainsFunc(c.modules, func(p modulePattern) bool { return p.match(a.ASCII()) })
+	return slices.ContainsFunc(c.modules, func(p provider.ModulePattern) bool { return p.Match(a.ASCII()) })
 }
 
 // callerName converts text to a caller's name. Different strings always have different

@@ -264,13 +264,13 @@ func isSet(expr hcl.Expression) bool {
 }
 
 // readGrant parses the lists of a block. The list of providers can be omitted only if
-// there is a list of modules.
+// the block contains a list of modules.
 func readGrant(name string, providers, modules hcl.Expression) (g grant, err error) {
 	if isSet(providers) || !isSet(modules) {
 		g.providers, err = patterns(name, providers, provider.ParsePattern)
 	}
 	if err == nil && isSet(modules) {
-		g.modules, err = patterns("modules", modules, parseModulePattern)
+		g.modules, err = patterns("modules", modules, provider.ParseModulePattern)
 	}
 	return g, err
 }

@@ -62,7 +62,7 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	if due {
 		done := i.flight.DoChan("", func() (any, error) {
 			if _, due, _ := i.lookup(header); due {
-				i.fetch(context.WithoutCancel(ctx)) // different callers can wait for this fetch
+				i.fetch(context.WithoutCancel(ctx)) // other callers can wait for this fetch
 			}
 			return nil, nil
 		})
@@ -100,7 +100,7 @@ func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due boo
 	return keys, due, i.lastError
 }
 
-// fetch fetches the issuer's keys.
+// fetch requests the issuer's keys.
 func (i *issuerKeys) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("no response within %s", fetchTime))
 	defer cancel()

@@ -57,7 +57,7 @@ func parseIssuerToken(text string) (t issuerToken, err error) {
 	}
 	payload := t.signed.UnsafePayloadWithoutVerification()
 	if bounded.DecodeJSON(payload, &t.all, maxClaims) != nil || json.Unmarshal(payload, &t.Claims) != nil {
-		return t, errors.New("the claims of the token are invalid, or there are too many")
+		return t, errors.New("the token contains invalid claims or too many claims")
 	}
 	return t, nil
 }

@@ -35,8 +35,8 @@ type ArchiveKey struct {
 	keys [][]byte
 }
 
-// NewArchiveKey returns a random key for a single server. Different servers don't
-// accept its links. After a restart, the same server doesn't accept them either.
+// NewArchiveKey returns a random key for a single server. Other servers don't accept
+// its links, and neither does the same server after a restart.
 func NewArchiveKey() ArchiveKey {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // never fails

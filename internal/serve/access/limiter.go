@@ -49,7 +49,7 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	}
 	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
 	client, known := l.clients.Get(key)
-	if !known { // different clients have displaced this client
+	if !known { // other clients have displaced this client
 		return 0, true
 	}
 	reservation := client.Reserve()

@@ -149,7 +149,7 @@ func path(elements ...string) string {
 }
 
 // pages reads all pages of a list. It counts pages and ignores the URL of the next
-// page, because this URL can be intended for different clients.
+// page, because this URL can be intended for other clients.
 func (c *Client) pages(ctx context.Context, path, search string, read func(address string) (items int, more bool, err error)) error {
 	for page := 1; page <= maxPages; page++ {
 		query := url.Values{"page": {strconv.Itoa(page)}}

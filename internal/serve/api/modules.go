@@ -15,7 +15,7 @@ type ModuleRef struct {
 	// Address is host/namespace/name/system in display form.
 	Address    string `json:"address"`
 	Repository string `json:"repository"`
-	// Latest is the newest version. It is empty if there are only pre-releases.
+	// Latest is the newest version. It is empty if all versions are pre-releases.
 	Latest string `json:"latest,omitempty"`
 	// URL is the URL of the module's details.
 	URL string `json:"url,omitempty"`
@@ -58,7 +58,7 @@ type ModuleVersion struct {
 	Documents []Document `json:"documents,omitempty"`
 	// URL is the URL of the zip, like [Package.URL].
 	URL string `json:"url,omitempty"`
-	// Problem explains why the version can't be installed. It is empty if there is no
-	// problem.
+	// Problem explains why the version can't be installed. It is empty for installable
+	// versions.
 	Problem string `json:"problem,omitempty"`
 }

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"time"
+
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
@@ -19,6 +21,8 @@ type Version struct {
 	// signatures, and keys. Referrers contains the documents that refer to the index.
 	Evidence  []Document `json:"evidence,omitempty"`
 	Referrers []Document `json:"referrers,omitempty"`
+	// Decisions contains the recorded decisions about the release, oldest first.
+	Decisions []Decision `json:"decisions,omitempty"`
 	// Verdict is the result of verifying the signature. If an error prevented the
 	// verification, Verdict is nil.
 	Verdict *Verdict `json:"verdict,omitempty"`
@@ -37,6 +41,25 @@ type Version struct {
 	// Installation has the same content as in [Provider].
 	Installation string `json:"installation,omitempty"`
 	Stale        bool   `json:"stale,omitempty"`
+}
+
+// Decision is a recorded decision about a release.
+type Decision struct {
+	// Kind is "promote", "deny", "force", or "gate". Verdict is "allow", "deny", or "hold".
+	Kind    string `json:"kind"`
+	Verdict string `json:"verdict"`
+	// Gate identifies the gate that decided. It is empty for other kinds.
+	Gate    string     `json:"gate,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+	By      string     `json:"by,omitempty"`
+	Time    time.Time  `json:"time"`
+	Expires *time.Time `json:"expires,omitempty"`
+	// Key is the fingerprint of the key that signed the decision. It isn't necessarily
+	// trusted.
+	Key string `json:"key,omitempty"`
+	// Foreign reports that the decision is about a different release or repository, so
+	// that it has no effect.
+	Foreign bool `json:"foreign,omitempty"`
 }
 
 // Package is a release's archive for one platform.

@@ -152,7 +152,7 @@ func (f Frame) Module(m api.Module, position Pagination) ([]byte, error) {
 	}{head{f, position, Visible(m.Address, limitLine), nil}, m, firstOf(m.Pending, maxPending)})
 }
 
-// searchHead returns the frame of a searchable list, and the shortened search.
+// searchHead returns the head of a searchable list page, and the truncated search text.
 func (f Frame) searchHead(title, search string, position Pagination) (head, string) {
 	query := url.Values{}
 	search = strings.ToValidUTF8(search[:min(len(search), MaxSearch)], "")

@@ -271,7 +271,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// TestAssets checks that all links to assets work, and that there are no other assets.
+// TestAssets checks that all links to assets work, and that every asset is linked.
 func TestAssets(t *testing.T) {
 	t.Parallel()
 	text, err := frame.Problem(404, "x")

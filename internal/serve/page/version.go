@@ -49,6 +49,12 @@ func firstOf[T any](all []T, n int) listPart[T] {
 	return listPart[T]{all[:n], len(all) - n}
 }
 
+// lastOf is like firstOf, but returns the end of the list.
+func lastOf[T any](all []T, n int) listPart[T] {
+	n = min(n, len(all))
+	return listPart[T]{all[len(all)-n:], len(all) - n}
+}
+
 // plus increases the number of remaining items.
 func (s listPart[T]) plus(more int) listPart[T] {
 	s.More += more
@@ -72,12 +78,13 @@ func (f Frame) Version(v api.Version, page int) ([]byte, error) {
 		V                   api.Version
 		Packages            []shownPackage
 		Evidence, Referrers listPart[api.Document]
+		Decisions           listPart[api.Decision]
 		Findings            listPart[finding.Finding]
 		Keys, Warnings      listPart[string]
 	}{
 		head{f, position, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},
 		v, shown,
-		firstOf(v.Evidence, maxEntries), firstOf(v.Referrers, maxEntries), firstOf(v.Findings, maxEntries).plus(v.MoreFindings),
+		firstOf(v.Evidence, maxEntries), firstOf(v.Referrers, maxEntries), lastOf(v.Decisions, maxEntries), firstOf(v.Findings, maxEntries).plus(v.MoreFindings),
 		firstOf(verdict.Keys, maxEntries), firstOf(verdict.Warnings, maxEntries),
 	})
 }

@@ -68,8 +68,12 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	}
 	waiting, cancel := context.WithTimeoutCause(ctx, maxQueue, ErrBusy)
 	defer cancel()
+	approved := j.approved
+	if len(p.options.Publish.Gates) > 0 {
+		approved = nil // gates decide after all zips are in the repository
+	}
 	select {
-	case <-j.approved:
+	case <-approved:
 	case <-j.done:
 	case <-waiting.Done():
 		return nil, context.Cause(waiting)

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -82,6 +83,9 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 		return verdict, err
 	}
 	result, err = j.puller.publisher.Release(ctx, jobSource{j}, trackingRepository{j.repo, j}, j.release.Address, j.release.Version, o)
+	if err == nil && result.Held != nil {
+		err = result.Held
+	}
 	return result, asRefusal(j.release, err)
 }
 
@@ -122,6 +126,9 @@ func asRefusal(r provider.Release, err error) error {
 	}
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 		return &RefusedError{r.Address, r.Version, refused}
+	}
+	if held, ok := errors.AsType[*gate.HeldError](err); ok {
+		return &RefusedError{r.Address, r.Version, fmt.Errorf("%s %s: %w", r.Address, r.Version, held)}
 	}
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		return &RefusedError{r.Address, r.Version, fmt.Errorf("%s %s: %w", r.Address, r.Version, denied)}

@@ -130,7 +130,7 @@ func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time
 	return nil
 }
 
-// HasMinAge reports whether there is a minimum age.
+// HasMinAge reports whether a minimum age is set.
 func (p *Puller) HasMinAge() bool { return p.options.Cooldown.MinAge > 0 }
 
 // Date returns a version's publication date. If the origin provides no date, it returns

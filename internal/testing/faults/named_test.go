@@ -148,9 +148,9 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 	}
 }
 
-// TestBreakAtEachTenth interrupts each zip and each upload at every tenth of its
+// TestInterruptAtEachTenth interrupts each zip and each upload at every tenth of its
 // length.
-func TestBreakAtEachTenth(t *testing.T) {
+func TestInterruptAtEachTenth(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, x := range troubles {

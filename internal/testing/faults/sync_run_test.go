@@ -196,8 +196,8 @@ func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after sta
 	}
 }
 
-// checkDeleted checks why a pruned version no longer exists. It must have been
-// restored, denied, or deleted after the required time.
+// checkDeleted checks that a pruned version that is missing was restored, denied, or
+// deleted after the required time.
 func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[string]bool, after state, isWanted bool, began time.Time) {
 	t.Helper()
 	if planned["restore "+v] && after.has(v) || planned["deny "+v] && after.has("denied-"+v) {

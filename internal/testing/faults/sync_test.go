@@ -201,9 +201,9 @@ func TestSyncKilled(t *testing.T) {
 	})
 }
 
-// TestSyncTroubles tests each fault individually, once and permanently, and checks that
+// TestSyncFaults tests each fault individually, once and permanently, and checks that
 // the next run completes.
-func TestSyncTroubles(t *testing.T) {
+func TestSyncFaults(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	eachKind(t, func(t *testing.T, layout bool) {

@@ -196,7 +196,7 @@ func (m *mirrored) read(t *testing.T, d declaration) *sync.Declaration {
 func (m *mirrored) options(t *testing.T, d declaration, check repository.Depth, g *gate) sync.Options {
 	t.Helper()
 	declared := m.read(t, d)
-	wanted, problems := declared.Wanted(t.Context())
+	wanted, problems := declared.Wanted(t.Context(), nil)
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}

@@ -74,7 +74,7 @@ func (w *world) checkTags(t *testing.T, tags []string, all bool, g graph) {
 	t.Helper()
 	for _, tag := range tags {
 		if !slices.Contains(w.goods.versions(), tag) {
-			t.Errorf("there is a tag %q", tag)
+			t.Errorf("unexpected tag %q", tag)
 		}
 		w.checkTag(t, tag, all, g)
 	}

@@ -86,8 +86,9 @@ func TestManifestsMustBeComplete(t *testing.T) {
 	}
 }
 
-// TestLax checks that a lax registry accepts a manifest that refers to missing content.
-func TestLax(t *testing.T) {
+// TestLaxRegistry checks that a lax registry accepts a manifest that refers to missing
+// content.
+func TestLaxRegistry(t *testing.T) {
 	t.Parallel()
 	r := registrytest.New(registrytest.Options{Lax: true})
 	got := ask(t, r, http.MethodPut, "/v2/acme/thing/manifests/1.0.0", manifestType, `{"config":`+named("gone")+`,"layers":[]}`)

@@ -51,7 +51,7 @@ func Run(t *testing.T, f Fixture) {
 		{"open", testOpen(f)},
 		{"foreign package", testForeignPackage(f)},
 		{"verified", testVerified(f)},
-		{"cancelled", testCancelled(f)},
+		{"canceled", testCanceled(f)},
 		{"concurrent", testConcurrent(f)},
 		{"capabilities", testCapabilities(f)},
 	} {
@@ -246,7 +246,7 @@ func testVerified(f Fixture) func(*testing.T) {
 	}
 }
 
-func testCancelled(f Fixture) func(*testing.T) {
+func testCanceled(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
 		source := f.New(t)
 		r, err := source.Release(t.Context(), f.Address, f.Versions[0])
@@ -272,7 +272,7 @@ func testCancelled(f Fixture) func(*testing.T) {
 		}
 		// A canceled call must not break the source for later calls.
 		if _, err := fresh.Release(t.Context(), f.Address, f.Versions[0]); err != nil {
-			t.Errorf("after a cancelled call: %v", err)
+			t.Errorf("after a canceled call: %v", err)
 		}
 	}
 }

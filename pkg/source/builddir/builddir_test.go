@@ -71,7 +71,7 @@ func names(as []provider.Document) []string {
 	return list
 }
 
-func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
+func TestDirReadsGoreleaserOutput(t *testing.T) {
 	t.Parallel()
 	linux, plan9 := packageZip(t, "linux"), packageZip(t, "plan9")
 	const stem = "terraform-provider-widget_1.2.3"
@@ -90,7 +90,8 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 		stem + "_SHA256SUMS":                     []byte(listed),
 		stem + "_SHA256SUMS.sig":                 []byte("signature"),
 		stem + "_SHA256SUMS.sigstore.json":       bundle,
-		stem + "_plan9_mips64.zip.sigstore.json": bundle,
+		stem + "_plan9_mips64.zip.bundle":        bundle,
+		stem + "_linux_amd64.zip.bundle":         []byte(`{"base64Signature":""}`),
 		stem + ".sigstore.json":                  bundle,
 		stem + "_manifest.json":                  []byte(`{"version":1,"metadata":{"protocol_versions":["6.0","5.0"]}}`),
 		stem + ".spdx.json":                      spdx,
@@ -125,7 +126,7 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 			stem + "_linux_amd64.zip.sbom.json " + artifact.MediaTypeSPDX, stem + "_linux_amd64.zip.sig " + artifact.MediaTypeSignature}},
 		"plan9": {names(r.Packages[1].Documents), {
 			stem + "_plan9_mips64.intoto.jsonl " + artifact.MediaTypeInToto, stem + "_plan9_mips64.spdx.json " + artifact.MediaTypeSPDX,
-			stem + "_plan9_mips64.zip.sigstore.json " + artifact.MediaTypeSigstore}},
+			stem + "_plan9_mips64.zip.bundle " + artifact.MediaTypeSigstore}},
 		"referrers": {names(about), {
 			"terraform-provider-widget.intoto.jsonl " + artifact.MediaTypeInToto, stem + ".sigstore.json " + artifact.MediaTypeSigstore,
 			stem + ".spdx.json " + artifact.MediaTypeSPDX}},
@@ -135,11 +136,11 @@ func TestDirReadsWhatGoreleaserLeaves(t *testing.T) {
 		}
 	}
 	if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listed || got.Generated {
-		t.Error("SHA256SUMS is not carried as it is")
+		t.Error("SHA256SUMS was modified")
 	}
 }
 
-func TestDirMakesSumsWhereThereAreNone(t *testing.T) {
+func TestDirGeneratesSums(t *testing.T) {
 	t.Parallel()
 	content := packageZip(t, "x")
 	s, err := builddir.New(acme, dirWith(t, map[string][]byte{"terraform-provider-widget_1.0.0_plan9_mips64.zip": content}))
@@ -156,7 +157,7 @@ func TestDirMakesSumsWhereThereAreNone(t *testing.T) {
 	}
 }
 
-func TestDirTakesNamedZipsWithTheirEvidence(t *testing.T) {
+func TestDirReadsZipsWithDocuments(t *testing.T) {
 	t.Parallel()
 	one, two := packageZip(t, "1"), packageZip(t, "2")
 	dir := dirWith(t, map[string][]byte{
@@ -228,7 +229,7 @@ func TestDirRefusesTwoFilesForOnePlatform(t *testing.T) {
 	}
 }
 
-func TestDirRefusesNamedFilesThatAreNoPackages(t *testing.T) {
+func TestDirRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := dirWith(t, map[string][]byte{"widget.zip": packageZip(t, "x")})
 	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "does not have the name of a package") {

@@ -174,8 +174,8 @@ func TestDirOfSeveralDirectories(t *testing.T) {
 	}
 }
 
-// TestDirTakesCycloneDX covers the usual name of CycloneDX documents.
-func TestDirTakesCycloneDX(t *testing.T) {
+// TestDirReadsCycloneDX covers the usual name of CycloneDX documents.
+func TestDirReadsCycloneDX(t *testing.T) {
 	t.Parallel()
 	s, err := builddir.New(acme, dirWith(t, map[string][]byte{
 		stem100 + "_plan9_386.zip": packageZip(t, "1"), stem100 + "_plan9_386.cdx.json": []byte(`{"bomFormat":"CycloneDX"}`),

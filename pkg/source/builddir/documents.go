@@ -28,7 +28,7 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
-		return false, fmt.Errorf("%s describes a single release, but there are several versions: add the version to the file name, such as %s_VERSION%s",
+		return false, fmt.Errorf("%s describes a single release, but the directory contains several versions: add the version to the file name, such as %s_VERSION%s",
 			f.path, stem, strings.TrimPrefix(f.name, stem))
 	}
 	for _, r := range s.releases {
@@ -115,6 +115,9 @@ func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, 
 		}
 		paths[f.name] = f.path
 		mediaType, err := mediaTypeOf(f, data)
+		if err != nil && strings.HasSuffix(f.name, ".bundle") {
+			continue // earlier versions of cosign use this suffix for their own format
+		}
 		if err != nil {
 			return nil, err
 		}

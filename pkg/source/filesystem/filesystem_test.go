@@ -228,7 +228,7 @@ func TestFilesystemFails(t *testing.T) {
 	}
 }
 
-func TestFilesystemNoticesWhatChanges(t *testing.T) {
+func TestFilesystemDetectsChanges(t *testing.T) {
 	t.Parallel()
 	const name = thing + "/terraform-provider-thing_1.2.3_haiku_riscv64.zip"
 	for what, test := range map[string]struct {
@@ -281,7 +281,7 @@ func isSizeError(err error) bool {
 	return errors.As(err, &size)
 }
 
-func TestFilesystemUnpackedIsCancelled(t *testing.T) {
+func TestFilesystemUnpackedIsCanceled(t *testing.T) {
 	t.Parallel()
 	s := filesystem.New(mirrorDir(t, map[string]string{thing + "/1.2.3/haiku_riscv64/x": "x"}))
 	if _, err := s.Versions(t.Context(), address(t, thing)); err != nil {

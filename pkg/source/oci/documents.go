@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/opencontainers/go-digest"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -31,7 +31,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
 		Stored:  provider.Stored{Repository: repo.String(), Tag: found.Tag, Digest: found.Digest},
-		Locator: ociIndex{repo, found.Digest},
+		Locator: ociIndex{repo: repo, index: found.Digest},
 	}
 	for _, platform := range platforms {
 		f := found.Platforms[platform]
@@ -42,7 +42,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 			return r, f.Err
 		}
 		p := f.Package(a, v)
-		p.Locator = ociBlob{repo, f.Manifest.Zip}
+		p.Locator = ociBlob{repo, f.Manifest.Zip, f.Target.Descriptor.Digest}
 		for _, layer := range f.Manifest.Documents {
 			p.Documents = append(p.Documents, repository.DocumentAt(repo, layer, provider.SumsName(a, v)))
 		}
@@ -80,15 +80,11 @@ func readShared(ctx context.Context, packages []provider.Package) error {
 		}
 	}
 	read := make([][]byte, len(wanted))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxDocuments)
-	for i, d := range wanted {
-		group.Go(func() (err error) {
-			read[i], err = d.Read(ctx)
-			return err
-		})
-	}
-	if err := group.Wait(); err != nil {
+	err := schedule.All(ctx, maxDocuments, wanted, func(ctx context.Context, i int, d provider.Document) (err error) {
+		read[i], err = d.Read(ctx)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	for i, d := range wanted {

@@ -13,6 +13,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -85,18 +86,23 @@ var (
 type ociBlob struct {
 	repo repository.Reader
 	blob ocispec.Descriptor
+	// manifest is the digest of the manifest that contains the zip.
+	manifest digest.Digest
 }
 
 // ociIndex locates the index of a release in an OCI repository.
 type ociIndex struct {
 	repo  repository.Reader
 	index digest.Digest
+	// decided reports that decisions contains the decisions that were already read.
+	decided   bool
+	decisions []repository.DecisionRecord
 }
 
 // Capabilities reports that releases are published. It provides the denied versions,
 // the referrers of releases, and a check of whether zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Stat: s.stat}
+	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Attestations: Attestations, Stat: s.stat}
 }
 
 func (s *Source) repository(a provider.Address) (repository.Reader, error) {
@@ -217,6 +223,30 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 	return true, err
 }
 
+// Decisions returns the recorded decisions about a release of this package's sources.
+// See [repository.DecisionsAbout]. For other releases, it returns
+// [provider.ErrWrongSource].
+func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error) {
+	located, ok := r.Locator.(ociIndex)
+	if !ok {
+		return nil, provider.ErrWrongSource
+	}
+	if located.decided {
+		return repository.Personal(located.decisions, located.repo, r.Address, r.Version, located.index), nil
+	}
+	return repository.DecisionsAbout(ctx, located.repo, r.Address, r.Version, located.index)
+}
+
+// WithDecisions returns a release of this package's sources for which [Decisions] returns
+// decisions that were already read.
+func WithDecisions(r provider.Release, decisions []repository.DecisionRecord) provider.Release {
+	if located, ok := r.Locator.(ociIndex); ok {
+		located.decided, located.decisions = true, decisions
+		r.Locator = located
+	}
+	return r
+}
+
 // documents returns the referrers of the index, which are SBOMs and provenance about
 // all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
@@ -225,6 +255,23 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 		return nil, nil
 	}
 	return repository.Documents(ctx, located.repo, located.index)
+}
+
+// Attestations returns the Sigstore bundles that refer to the manifests of packages, by the
+// digests of their zips. The release must come from a [Source] or [FromInspection].
+func Attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
+	found := make([][]provider.Document, len(r.Packages))
+	err := schedule.All(ctx, maxDocuments, r.Packages, func(ctx context.Context, i int, p provider.Package) (err error) {
+		if located, ok := p.Locator.(ociBlob); ok && !r.Address.IsModule() {
+			found[i], _, err = repository.Attestations(ctx, located.repo, located.manifest, p)
+		}
+		return err
+	})
+	all := map[digest.Digest][]provider.Document{}
+	for i, p := range r.Packages {
+		all[p.Digest] = append(all[p.Digest], found[i]...)
+	}
+	return all, err
 }
 
 // checkUsable returns an error if the index can't be read as a release. The error

@@ -13,9 +13,8 @@ import (
 	"time"
 	"unique"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -104,18 +103,14 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file
 		return file{}, nil, err
 	}
 	// The other documents are compared and discarded as they arrive.
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(maxDocuments)
-	for _, u := range distinct[1:] {
-		group.Go(func() error {
-			other, err := s.protocol.document(ctx, u, limit)
-			if err == nil && !bytes.Equal(other.text, first.text) {
-				err = fmt.Errorf("%w: %s and %s", errDifferentDocuments, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
-			}
-			return err
-		})
-	}
-	return first, distinct[0], group.Wait()
+	err = schedule.All(ctx, maxDocuments, distinct[1:], func(ctx context.Context, _ int, u *url.URL) error {
+		other, err := s.protocol.document(ctx, u, limit)
+		if err == nil && !bytes.Equal(other.text, first.text) {
+			err = fmt.Errorf("%w: %s and %s", errDifferentDocuments, httpclient.RedactURL(distinct[0]), httpclient.RedactURL(u))
+		}
+		return err
+	})
+	return first, distinct[0], err
 }
 
 var errDifferentDocuments = errors.New("the platforms of the release refer to different documents")

@@ -103,7 +103,7 @@ func TestRegistrySumsOfAnotherRelease(t *testing.T) {
 	}
 }
 
-func TestRegistryPlatformsWithSumsOfTheirOwn(t *testing.T) {
+func TestRegistrySumsPerPlatform(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		path string // path of the other SHA256SUMS

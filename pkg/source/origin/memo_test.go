@@ -38,9 +38,9 @@ func TestRegistryConcurrentCallersShareOneRequest(t *testing.T) {
 	}
 }
 
-// TestRegistryOneCallersEndIsNotTheOthers cancels the caller that sent the request
-// while another caller is waiting for the response.
-func TestRegistryOneCallersEndIsNotTheOthers(t *testing.T) {
+// TestRegistryCanceledCaller cancels the caller that sent the request while another
+// caller is waiting for the response.
+func TestRegistryCanceledCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	arrived := make(chan struct{})
@@ -53,7 +53,7 @@ func TestRegistryOneCallersEndIsNotTheOthers(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		if _, err := s.Versions(ctx, w.address); !errors.Is(err, context.Canceled) {
-			t.Errorf("the cancelled caller got %v", err)
+			t.Errorf("the canceled caller got %v", err)
 		}
 	})
 	<-arrived

@@ -26,7 +26,8 @@ type Source struct {
 	client   *http.Client
 	protocol protocol
 	// pool limits concurrent requests to each host.
-	pool *schedule.Limiter
+	pool   *schedule.Limiter
+	github *GitHub
 }
 
 var _ provider.Capable = (*Source)(nil)
@@ -47,6 +48,8 @@ type Options struct {
 	// Lifetime is the time for which responses are cached. If zero, responses are
 	// cached as long as the Source exists, which is suitable for a single run.
 	Lifetime time.Duration
+	// GitHub, if not nil, makes the source find attestations.
+	GitHub *GitHub
 }
 
 // New returns a source of releases in origin registries.
@@ -62,7 +65,7 @@ func newSource(o Options, service string) *Source {
 	}
 	requests := client{service: service, http: o.HTTP, services: o.Services, token: o.Token}
 	pool := schedule.NewOriginRequests()
-	return &Source{client: o.HTTP, protocol: remember(limited{requests, pool}, o.Lifetime), pool: pool}
+	return &Source{client: o.HTTP, protocol: remember(limited{requests, pool}, o.Lifetime), pool: pool, github: o.GitHub}
 }
 
 // Versions returns the versions that the registry lists. Invalid versions are ignored.
@@ -77,7 +80,11 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 // Capabilities reports that releases are published, and provides facts that require
 // fewer requests than a release.
 func (s *Source) Capabilities() provider.Capabilities {
-	return provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
+	can := provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
+	if s.github != nil {
+		can.Attestations = s.attestations
+	}
+	return can
 }
 
 // versionOf returns the entry of a version in the list of versions.

@@ -86,7 +86,7 @@ func TestRegistryDescribesARelease(t *testing.T) {
 	}
 }
 
-func TestRegistryAsksForEachDocumentOnce(t *testing.T) {
+func TestRegistryRequestsDocumentsOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	s := w.source()
@@ -155,7 +155,7 @@ func TestRegistryDigests(t *testing.T) {
 	}
 }
 
-func TestRegistryOffersWhatThereIs(t *testing.T) {
+func TestRegistryVersions(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		options origintest.Options
@@ -243,7 +243,7 @@ func h1(t *testing.T, zip []byte) string {
 	return h
 }
 
-func TestRegistrySavesNoFailure(t *testing.T) {
+func TestRegistryFailuresAreNotCached(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	w.origin.Misbehave(origintest.Versions, origintest.Status(404), 1)

@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -165,27 +163,23 @@ func (q query) all(ctx context.Context, platforms []provider.Platform) (describe
 	platforms = provider.SortPlatforms(platforms)
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
 	keys := &ring{}
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(maxDocuments)
-	for i, platform := range platforms {
-		group.Go(func() (err error) {
-			descriptions[i], err = q.source.describe(groupCtx, packageKey{q.address, q.version, platform}, q.listed)
-			if _, isMissing := errors.AsType[*provider.PlatformError](err); isMissing {
-				missing[i] = err
-				return nil
-			}
-			if err != nil {
+	err := schedule.All(ctx, maxDocuments, platforms, func(ctx context.Context, i int, platform provider.Platform) (err error) {
+		descriptions[i], err = q.source.describe(ctx, packageKey{q.address, q.version, platform}, q.listed)
+		if _, isMissing := errors.AsType[*provider.PlatformError](err); isMissing {
+			missing[i] = err
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if wait := schedule.ReserveMemory(ctx, descriptions[i].weight()); wait != nil {
+			if err := wait(); err != nil {
 				return err
 			}
-			if wait := schedule.ReserveMemory(groupCtx, descriptions[i].weight()); wait != nil {
-				if err := wait(); err != nil {
-					return err
-				}
-			}
-			return keys.add(descriptions[i].keys)
-		})
-	}
-	if err := group.Wait(); err != nil {
+		}
+		return keys.add(descriptions[i].keys)
+	})
+	if err != nil {
 		return described{}, q.failed(err)
 	}
 	found := described{missing: map[provider.Platform]error{}}

@@ -111,9 +111,9 @@ func TestRegistryNamedPlatformsInPart(t *testing.T) {
 	}
 }
 
-// TestRegistryUnlistedTrouble checks that a release is not reported as empty if
+// TestRegistryUnlistedFailures checks that a release is not reported as empty if
 // requests for its documents fail.
-func TestRegistryUnlistedTrouble(t *testing.T) {
+func TestRegistryUnlistedFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	w.offer(t, lists["null"])

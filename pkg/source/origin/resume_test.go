@@ -92,8 +92,8 @@ func dated(fault origintest.Fault) origintest.Fault {
 	}
 }
 
-// TestZipGoesOnWhereItBrokeOff checks server faults during a download.
-func TestZipGoesOnWhereItBrokeOff(t *testing.T) {
+// TestZipResumes checks server faults during a download.
+func TestZipResumes(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	zip := large(t)
@@ -140,8 +140,8 @@ func (w *world) download(ctx context.Context, t *testing.T, of string) ([]byte, 
 	return io.ReadAll(body)
 }
 
-// TestZipTellsWhyItDoesNotGoOn checks the error message if a download can't be resumed.
-func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
+// TestZipResumeErrors checks the error message if a download can't be resumed.
+func TestZipResumeErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})
 	w.origin.Misbehave(origintest.Zip, origintest.Short(40), 1)
@@ -155,14 +155,14 @@ func TestZipTellsWhyItDoesNotGoOn(t *testing.T) {
 	}
 }
 
-// TestZipIsCancelledInTheMiddle checks that canceling the context ends a download that
-// hangs. No further requests are sent.
-func TestZipIsCancelledInTheMiddle(t *testing.T) {
+// TestZipCanceled checks that canceling the context ends a download that hangs. No
+// further requests are sent.
+func TestZipCanceled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	w.origin.Misbehave(origintest.Zip, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-		origintest.Stall(40)(rw, r.WithContext(cancelled(r.Context())), honest)
+		origintest.Stall(40)(rw, r.WithContext(canceled(r.Context())), honest)
 		cancel()
 		<-r.Context().Done()
 	}, -1)
@@ -174,8 +174,8 @@ func TestZipIsCancelledInTheMiddle(t *testing.T) {
 	}
 }
 
-// cancelled returns a canceled context.
-func cancelled(ctx context.Context) context.Context {
+// canceled returns a canceled context.
+func canceled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
 	return ctx

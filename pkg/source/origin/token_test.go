@@ -132,7 +132,7 @@ func TestRegistryTokenStaysWithTheRegistry(t *testing.T) {
 	}
 }
 
-func TestRegistryTokenGoesToTheServiceThatTheHostNames(t *testing.T) {
+func TestRegistryTokenIsSentToService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{Token: "t0ken"})
 	discovery := http.NewServeMux()

@@ -1,0 +1,127 @@
+// Package gate runs external programs that decide about releases before their tags are
+// written.
+//
+//	release → JSON on stdin, and files → program → verdict on stdout
+//
+// A program allows, denies, or holds a release. If the program fails in any way, the
+// release is held.
+package gate
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Actions for which gates can run. Module includes all actions for modules, and Import
+// includes modules.
+const (
+	Mirror  = "mirror"
+	Publish = "publish"
+	Copy    = "copy"
+	Import  = "import"
+	Promote = "promote"
+	Module  = "module"
+)
+
+// Files that a gate can need.
+const (
+	needZip          = "zip"
+	needBinary       = "binary"
+	needSBOM         = "sbom"
+	needAttestations = "attestations"
+)
+
+var (
+	// Actions lists all actions.
+	Actions = []string{Mirror, Publish, Promote, Copy, Import, Module}
+	// Files lists all files that a gate can need.
+	Files = []string{needZip, needBinary, needSBOM, needAttestations}
+)
+
+// defaultPlatform is the platform for which files are prepared.
+var defaultPlatform = provider.Platform{OS: "linux", Arch: "amd64"}
+
+// Gate is a program that decides about releases.
+type Gate struct {
+	Name string
+	// Named reports that the user chose the name. A chosen name identifies the gate
+	// even if the command changes.
+	Named bool
+	// Command contains the program and its arguments. The words {zip}, {binary}, {sbom},
+	// and {attestations}, a directory, are replaced by paths for the first platform.
+	Command []string
+	// Timeout limits the duration of a run. If zero, it is [extprog.DefaultTimeout].
+	Timeout time.Duration
+	// On lists the actions for which the gate runs. If empty, it runs for all actions.
+	On []string
+	// Needs lists the files that the program needs, in addition to those in Command.
+	Needs []string
+	// Platforms lists the platforms for which files are prepared. If empty, files are
+	// prepared for linux_amd64 or, if the release lacks it, for the first platform.
+	Platforms []provider.Platform
+	// Env lists the environment variables that the program receives in addition to
+	// PATH, HOME, and TMPDIR.
+	Env []string
+	// DenyExpired denies live versions whose allowance has expired.
+	DenyExpired bool
+}
+
+// Parse parses the command line of a gate. Its name is the file name of the program.
+func Parse(commandLine string) (Gate, error) {
+	program, err := extprog.Parse(commandLine, Files...)
+	name := strings.TrimSuffix(program.Name(), filepath.Ext(program.Name()))
+	return Gate{Name: name, Command: program.Words()}, err
+}
+
+// command returns a digest of the command. Results are reused only for the same command.
+func (g Gate) command() digest.Digest {
+	words, _ := json.Marshal(g.Command) //nolint:errchkjson // strings can always be encoded
+	return digest.FromBytes(words)
+}
+
+// needs reports whether the program needs a file.
+func (g Gate) needs(file string) bool {
+	inCommand := func(word string) bool { return strings.Contains(word, "{"+file+"}") }
+	return slices.Contains(g.Needs, file) || slices.ContainsFunc(g.Command, inCommand)
+}
+
+// Verdict is the result of a gate.
+type Verdict string
+
+// The verdicts.
+const (
+	Allow Verdict = "allow"
+	Deny  Verdict = "deny"
+	Hold  Verdict = "hold"
+)
+
+// HeldError reports that a gate holds a release, which becomes or stays pending.
+type HeldError struct {
+	Gate string
+	// Reason is the reason that the gate stated. It is empty if the gate failed.
+	Reason string
+	// Err describes how the gate failed.
+	Err error
+}
+
+func (e *HeldError) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("held because gate %q failed: %v", e.Gate, e.Err)
+	}
+	return fmt.Sprintf("held by gate %q: %s", e.Gate, e.Reason)
+}
+
+// Kind returns [provider.Refused].
+func (e *HeldError) Kind() provider.ErrorKind { return provider.Refused }
+
+// Unwrap returns the failure of the gate.
+func (e *HeldError) Unwrap() error { return e.Err }

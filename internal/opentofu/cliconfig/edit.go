@@ -1,0 +1,66 @@
+package cliconfig
+
+import (
+	"bytes"
+	"os"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
+)
+
+// MergeFile is like [Merge]. It also returns a *[MergeError] if the environment makes
+// OpenTofu read the file and another file that contains a block, because OpenTofu
+// rejects two blocks. place is the file's path with symbolic links resolved.
+func MergeFile(e Environment, name, place string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
+	after, err := Merge(name, data, t, patterns)
+	if err != nil || bytes.Equal(data, after) {
+		return after, err
+	}
+	files, err := Locate(e, "")
+	if err != nil || !slices.ContainsFunc(files, func(p Place) bool { return !p.Ignored && isSameFile(p.Path, place) }) {
+		return after, err
+	}
+	for _, path := range files.Chosen() {
+		if other, err := Load(path); err == nil && other.Installation != nil && !isSameFile(path, place) {
+			block, _ := MirrorBlock(t, patterns) // Merge succeeded with the same block
+			return nil, &MergeError{other.Installation.Position, "OpenTofu already reads a provider_installation block from this file and rejects a second one", block}
+		}
+	}
+	return after, nil
+}
+
+// Reads reports whether OpenTofu reads the file place. See [MergeFile].
+func (e Environment) Reads(place string) (bool, error) {
+	files, err := Locate(e, "")
+	return slices.ContainsFunc(files.Chosen(), func(path string) bool { return isSameFile(path, place) }), err
+}
+
+// isSameFile reports whether two paths refer to the same file, which can be missing if
+// the paths are equal.
+func isSameFile(path, place string) bool {
+	if path == place {
+		return true
+	}
+	a, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	b, err := os.Stat(place)
+	return err == nil && os.SameFile(a, b)
+}
+
+// MirrorPatterns returns the patterns of all oci_mirror blocks in a file's text, or nil
+// if the text is invalid.
+func MirrorPatterns(name string, text []byte) (all []provider.Pattern) {
+	config, err := Parse(name, text)
+	if err != nil || config.Installation == nil {
+		return nil
+	}
+	for _, m := range config.Installation.Methods {
+		if m.Kind == OCIMirror {
+			all = append(all, m.Include...)
+		}
+	}
+	return all
+}

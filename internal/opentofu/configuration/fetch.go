@@ -1,0 +1,61 @@
+package configuration
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// fetch returns the place of a module from [Options.Fetch].
+func (w *walker) fetch(ctx context.Context, c call, to place) (place, bool) {
+	call := Call{Address: to.address, Source: c.source, Version: c.version, Position: c.at}
+	for _, err := range []error{c.unresolved, c.unresolvedVersion} {
+		if err != nil {
+			call.Reason = err.Error()
+			w.unread = append(w.unread, call)
+			return to, false
+		}
+	}
+	found, err := w.options.Fetch(ctx, call)
+	if err != nil {
+		w.fetchError = fmt.Errorf("%s: fetching %s: %w", c.at, to.address, err)
+		return to, false
+	}
+	if found.Dir == "" {
+		return to, false
+	}
+	subdir := filepath.FromSlash(path.Clean(found.Subdir))
+	if !filepath.IsLocal(subdir) {
+		w.add(c.at, "the source of %s is outside its package", to.address)
+		return to, false
+	}
+	if !slices.ContainsFunc(w.packages, func(p Package) bool { return p.Dir == found.Dir }) {
+		w.packages = append(w.packages, found)
+	}
+	to.dir, to.packageDir = filepath.Join(found.Dir, subdir), found.Dir
+	return to, true
+}
+
+// shown returns a path for messages. The directory of a fetched package is replaced by
+// the package's name.
+func (r *reader) shown(path string) string {
+	for _, p := range r.packages {
+		if rel, ok := strings.CutPrefix(path, p.Dir); ok && (rel == "" || os.IsPathSeparator(rel[0])) {
+			return p.Name + strings.Replace(filepath.ToSlash(rel), "/", "//", 1)
+		}
+	}
+	return path
+}
+
+// path returns directories for messages.
+func (r *reader) path(dirs []string) string {
+	var all []string
+	for _, dir := range dirs {
+		all = append(all, r.shown(dir))
+	}
+	return strings.Join(all, " → ")
+}

@@ -1,0 +1,88 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/bundle"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
+)
+
+// BundleItem is a provider or module in a bundle. docs/cli.md documents the fields.
+type BundleItem struct {
+	Provider string   `json:"provider"`
+	Versions []string `json:"versions"`
+	// Size is the total size of the blobs in bytes, and Parts the parts that contain
+	// them.
+	Size  int64 `json:"size"`
+	Parts []int `json:"parts"`
+}
+
+// bundleSummary describes a bundle.
+type bundleSummary struct {
+	Tool string `json:"tool"`
+	// Parts is the number of parts, and Size the total size of their content in bytes.
+	Parts int   `json:"parts"`
+	Size  int64 `json:"size"`
+}
+
+// PartWritten reports a part of a bundle.
+func (o *Report) PartWritten(p bundle.Part) {
+	if p.Existed {
+		o.Note("%s is already complete", p.File)
+		return
+	}
+	o.Note("wrote %s (%s)", p.File, Size(p.Size))
+}
+
+// BundleInspected prints the contents of a bundle.
+func (o *Report) BundleInspected(m bundle.Manifest) error {
+	content := map[digest.Digest]bundle.Content{}
+	summary := bundleSummary{Tool: m.Tool, Parts: m.Parts}
+	for _, c := range m.Content {
+		content[c.Digest] = c
+		summary.Size += c.Size * int64(len(c.Parts))
+	}
+	var items []BundleItem
+	var rows []string
+	for _, r := range m.Repositories {
+		i := BundleItem{Provider: r.Address, Versions: []string{}, Parts: []int{}}
+		for _, t := range r.Tags {
+			if v, ok := artifact.ParseTag(t.Name); ok {
+				i.Versions = append(i.Versions, v.String())
+			}
+		}
+		for _, d := range r.Blobs {
+			if c := content[d]; len(c.Parts) > 0 {
+				i.Size += c.Size
+				i.Parts = append(i.Parts, c.Parts...)
+			}
+		}
+		slices.Sort(i.Parts)
+		i.Parts = slices.Compact(i.Parts)
+		items = append(items, i)
+		rows = append(rows, cells(i.Provider, strings.Join(i.Versions, ", "), Size(i.Size)))
+	}
+	text := table(rows) + fmt.Sprintf("%s, %s, created by %s\n", Counted(m.Parts, "part"), Size(summary.Size), m.Tool)
+	return printItems(o, "bundle", items, summary, text)
+}
+
+// BundleVerified prints the problems of a bundle.
+func (o *Report) BundleVerified(m bundle.Manifest, problems []error) error {
+	var findings []finding.Finding
+	for _, p := range problems {
+		findings = append(findings, finding.Finding{Code: "bundle_damaged", Severity: finding.Error, Message: p.Error()})
+	}
+	text := ""
+	if len(findings) == 0 {
+		text = fmt.Sprintf("verified %s and %s\n", Counted(m.Parts, "part"), Counted(len(m.Content), "file"))
+	}
+	if err := printFindings(o, "bundle-verify", findings, countFindings(findings), found{findings: findings}, text); err != nil {
+		return err
+	}
+	return findingsResult(findings)
+}

@@ -1,0 +1,245 @@
+package artifact
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TypeDecision is the artifact type of the manifest that records a [Decision], and the media type
+// of its statement.
+const TypeDecision = "application/vnd.io.github.tofu-oci.decision.v1+json"
+
+// Kinds of decisions.
+const (
+	// DecisionPromote is the approval of a release.
+	DecisionPromote = "promote"
+	// DecisionDeny is the denial of a version.
+	DecisionDeny = "deny"
+	// DecisionForce is an override of a conflict or a denial.
+	DecisionForce = "force"
+	// DecisionGate is the result of a gate program.
+	DecisionGate = "gate"
+)
+
+// Verdicts of decisions.
+const (
+	VerdictAllow = "allow"
+	VerdictDeny  = "deny"
+	VerdictHold  = "hold"
+)
+
+const (
+	// maxStatement, maxDecisionSignature, and maxDecisionKeys are the maximum sizes of
+	// the parts of a recorded decision, in bytes.
+	maxStatement         = 64 << 10
+	maxDecisionSignature = 16 << 10
+	maxDecisionKeys      = 1 << 20
+	// maxReason is the maximum size of a text in a decision, in bytes.
+	maxReason = 4 << 10
+	// deniedPrefix is the prefix of the tags of denials. OpenTofu ignores such tags.
+	deniedPrefix = "denied-"
+)
+
+// DeniedTag returns the tag of a version's denial: "denied-" and the [Tag] of the
+// version.
+func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
+
+// Decision records a decision about a release. Its JSON form is the statement that is
+// stored as a referrer of the release's index.
+type Decision struct {
+	// Kind is one of the kinds of decisions, and Verdict is one of the verdicts.
+	Kind    string `json:"kind"`
+	Verdict string `json:"verdict"`
+	// Gate identifies the gate that made the decision. It is empty for other kinds.
+	Gate string `json:"gate,omitempty"`
+	// Reason is free text. It is required unless the verdict is "allow".
+	Reason string `json:"reason,omitempty"`
+	// By names the person who made the decision. It can be empty.
+	By string `json:"by,omitempty"`
+	// Repository, Provider, Version, and Index identify the release. Repository is
+	// "oci-layout" for image layouts.
+	Repository string        `json:"repository"`
+	Provider   string        `json:"provider"`
+	Version    string        `json:"version"`
+	Index      digest.Digest `json:"index"`
+	// Packages maps platforms to the digests of their zips. It is only informational.
+	Packages map[string]digest.Digest `json:"packages,omitempty"`
+	// Time is the time of the decision. The decision is not valid after Expires, unless
+	// Expires is the zero value.
+	Time    time.Time `json:"time"`
+	Expires time.Time `json:"expires,omitzero"`
+	// ValidUntil is the time until which the result of a gate is reused.
+	ValidUntil time.Time `json:"valid_until,omitzero"`
+}
+
+// SignedDecision is a decision with its statement, the detached signature of the
+// statement, and the signer's public key. Signature and Keys are nil if the decision is
+// not signed. Nothing is verified.
+type SignedDecision struct {
+	Decision
+	Statement, Signature, Keys []byte
+}
+
+// Signer signs decisions. trust.Signer implements it.
+type Signer interface {
+	// Sign returns the detached signature of a document.
+	Sign(document []byte) ([]byte, error)
+	// Signed reports whether the signer made the signature of a document.
+	Signed(document, signature []byte) bool
+	// Keys returns the armored public key.
+	Keys() []byte
+}
+
+// Check returns an error if a decision can't be recorded.
+func (d Decision) Check() error {
+	switch {
+	case !slices.Contains([]string{DecisionPromote, DecisionDeny, DecisionForce, DecisionGate}, d.Kind):
+		return fmt.Errorf("invalid kind of decision %q", clip(d.Kind))
+	case !slices.Contains([]string{VerdictAllow, VerdictDeny, VerdictHold}, d.Verdict):
+		return fmt.Errorf("invalid verdict %q: want allow, deny, or hold", clip(d.Verdict))
+	case d.Kind == DecisionDeny && strings.TrimSpace(d.Reason) == "":
+		return errors.New("a denial requires a reason")
+	case d.Verdict != VerdictAllow && strings.TrimSpace(d.Reason) == "":
+		return fmt.Errorf("the verdict %s requires a reason", d.Verdict)
+	}
+	for name, text := range map[string]string{"reason": d.Reason, "name": d.By, "name of the gate": d.Gate} {
+		if len(text) > maxReason {
+			return fmt.Errorf("%s exceeds %d bytes", name, maxReason)
+		}
+		if !utf8.ValidString(text) {
+			return fmt.Errorf("%s is not valid UTF-8", name)
+		}
+	}
+	return nil
+}
+
+// Repeats reports whether two decisions differ only in their times.
+func (d Decision) Repeats(other Decision) bool {
+	return d.Kind == other.Kind && d.Verdict == other.Verdict && d.Gate == other.Gate && d.Reason == other.Reason && d.By == other.By &&
+		d.IsAbout(other) && d.Expires.Equal(other.Expires)
+}
+
+// IsAbout reports whether two decisions are about the same release in the same
+// repository.
+func (d Decision) IsAbout(other Decision) bool {
+	return d.Repository == other.Repository && d.Provider == other.Provider && d.Version == other.Version && d.Index == other.Index
+}
+
+// Pack builds the manifest of a decision, which refers to the index. If signer is not
+// nil, the manifest contains a signature of the statement and the signer's public key.
+func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error) {
+	if err := d.Check(); err != nil {
+		return Referrer{}, err
+	}
+	d.Index, d.Time, d.Expires = index.Digest, d.Time.UTC().Truncate(time.Millisecond), d.Expires.UTC()
+	data, err := json.Marshal(d)
+	if err != nil {
+		return Referrer{}, err
+	}
+	if len(data) > maxStatement {
+		return Referrer{}, fmt.Errorf("decision exceeds %d bytes", maxStatement)
+	}
+	// Different decisions about an index have different names.
+	statement := NewDocument(d.Kind+"-"+digest.FromBytes(data).Encoded()[:12]+".json", TypeDecision, data)
+	if signer == nil {
+		return PackReferrer(statement, index)
+	}
+	signature, err := signer.Sign(data)
+	if err != nil {
+		return Referrer{}, err
+	}
+	keys := signer.Keys()
+	if len(signature) > maxDecisionSignature || len(keys) > maxDecisionKeys {
+		return Referrer{}, fmt.Errorf("the signing key exceeds %d bytes; export it with gpg --export-options export-minimal", maxDecisionKeys)
+	}
+	return PackReferrer(statement, index, NewDocument(statement.Name+".sig", MediaTypeSignature, signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, keys))
+}
+
+// IsDecision reports whether an entry in a list of referrers is a decision of one of
+// the given kinds.
+func IsDecision(entry ocispec.Descriptor, kinds ...string) bool {
+	kind, _, _ := strings.Cut(entry.Annotations[ocispec.AnnotationTitle], "-")
+	return entry.ArtifactType == TypeDecision && slices.Contains(kinds, kind)
+}
+
+// DecisionManifest contains the descriptors in the manifest of a decision. For an
+// unsigned decision, Signature and Keys are the zero value.
+type DecisionManifest struct {
+	Index, Statement, Signature, Keys ocispec.Descriptor
+}
+
+// ParseDecisionManifest parses the manifest of a decision. For other content, the error
+// is a *[FormatError].
+func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
+	manifest, statement, err := parseReferrer(data)
+	m := DecisionManifest{Statement: statement}
+	switch {
+	case err != nil:
+		return m, err
+	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDecision:
+		return m, formatError("not a decision")
+	case manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil:
+		return m, formatError("decision has no valid subject")
+	case statement.Size > maxStatement:
+		return m, formatError("decision exceeds %d bytes", maxStatement)
+	}
+	m.Index = *manifest.Subject
+	for _, layer := range manifest.Layers[1:] {
+		into, limit := &m.Keys, int64(maxDecisionKeys)
+		if layer.MediaType == MediaTypeSignature {
+			into, limit = &m.Signature, maxDecisionSignature
+		}
+		if err := checkDescriptor(layer, limit); err != nil {
+			return m, formatError("invalid layer of a decision: %v", err)
+		}
+		*into = layer
+	}
+	return m, nil
+}
+
+// ParseDecision parses the statement of a decision. It doesn't validate the decision.
+func ParseDecision(data []byte) (d Decision, err error) {
+	if len(data) > maxStatement {
+		return d, formatError("decision exceeds %d bytes", maxStatement)
+	}
+	if err := bounded.DecodeJSON(data, &d, maxValues); err != nil {
+		return d, formatError("invalid decision: %v", err)
+	}
+	return d, nil
+}
+
+// ParseExpiry parses the end of a decision: a date, which starts at midnight UTC, or a
+// time. An empty text means no expiry.
+func ParseExpiry(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("invalid expires %q: want a date such as 2027-01-31, or a time in RFC 3339 form", clip(s))
+}
+
+// String returns the reason, followed by the name of the person who made the decision.
+func (d Decision) String() string {
+	switch {
+	case d.By == "":
+		return d.Reason
+	case d.Reason == "":
+		return "by " + d.By
+	}
+	return d.Reason + " (" + d.By + ")"
+}

@@ -1,0 +1,193 @@
+package artifact_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+var (
+	denied = artifact.Decision{
+		Kind: artifact.DecisionDeny, Verdict: artifact.VerdictDeny, Reason: "it phones home\nsee #42", By: "jane",
+		Repository: "ghcr.io/acme/thing", Provider: "registry.opentofu.org/acme/thing", Version: "1.2.3", Index: deniedIndex.Digest,
+		Packages: map[string]digest.Digest{"plan9_mips64": digest.FromString("plan9"), "haiku_riscv64": digest.FromString("haiku")},
+		Time:     time.Unix(1e9, 0).UTC(), Expires: time.Unix(2e9, 0).UTC(),
+	}
+	deniedIndex = ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: digest.FromString("an index"), Size: 8}
+)
+
+// fakeSigner makes signatures of fixed bytes.
+type fakeSigner struct{ keys string }
+
+func (fakeSigner) Sign([]byte) ([]byte, error)     { return []byte("a signature"), nil }
+func (fakeSigner) Signed(_, signature []byte) bool { return string(signature) == "a signature" }
+func (s fakeSigner) Keys() []byte                  { return []byte(s.keys) }
+
+func TestDecisionGolden(t *testing.T) {
+	t.Parallel()
+	r, err := denied.Pack(deniedIndex, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "decision.json", r.Document.Bytes)
+	golden(t, "decision-manifest.json", r.Manifest.Bytes)
+}
+
+func TestDecisionRoundTrip(t *testing.T) {
+	t.Parallel()
+	for _, signer := range []artifact.Signer{nil, fakeSigner{"the keys"}} {
+		r, err := denied.Pack(deniedIndex, signer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := artifact.ParseDecisionManifest(r.Manifest.Bytes)
+		if err != nil || m.Index.Digest != deniedIndex.Digest || m.Statement.Digest != r.Document.Digest {
+			t.Errorf("got %+v, %v", m, err)
+		}
+		if signed := m.Signature.Digest == digest.FromString("a signature") && m.Keys.Digest == digest.FromString("the keys"); signed != (signer != nil) {
+			t.Errorf("got %+v", m)
+		}
+		if len(r.Documents()) != 2+len(r.More) {
+			t.Errorf("got %v", r.Documents())
+		}
+		got, err := artifact.ParseDecision(r.Document.Bytes)
+		if diff := cmp.Diff(denied, got); diff != "" || err != nil {
+			t.Errorf("%v %s", err, diff)
+		}
+		if got.String() != "it phones home\nsee #42 (jane)" {
+			t.Errorf("got %q", got)
+		}
+		if !artifact.IsDecision(r.Entry, artifact.DecisionDeny) || artifact.IsDecision(r.Entry, artifact.DecisionPromote, artifact.DecisionForce) {
+			t.Errorf("the entry %v has a wrong kind", r.Entry.Annotations)
+		}
+		if _, err := artifact.ParseIndex(r.Manifest.Bytes); !isFormatError(err) {
+			t.Errorf("read as a release: %v", err)
+		}
+	}
+}
+
+// TestDecisionRepeats checks that each field except the time makes a difference.
+func TestDecisionRepeats(t *testing.T) {
+	t.Parallel()
+	later := denied
+	later.Time = time.Unix(3e9, 0)
+	if !denied.Repeats(later) {
+		t.Error("a later decision is different")
+	}
+	for name, change := range map[string]func(*artifact.Decision){
+		"kind": func(d *artifact.Decision) { d.Kind = "x" }, "verdict": func(d *artifact.Decision) { d.Verdict = "x" },
+		"gate": func(d *artifact.Decision) { d.Gate = "x" }, "reason": func(d *artifact.Decision) { d.Reason = "x" },
+		"name": func(d *artifact.Decision) { d.By = "x" }, "expiry": func(d *artifact.Decision) { d.Expires = time.Time{} },
+		"repository": func(d *artifact.Decision) { d.Repository = "x" }, "provider": func(d *artifact.Decision) { d.Provider = "x" },
+		"version": func(d *artifact.Decision) { d.Version = "x" }, "index": func(d *artifact.Decision) { d.Index = "x" },
+	} {
+		other := denied
+		if change(&other); denied.Repeats(other) {
+			t.Errorf("the %s makes no difference", name)
+		}
+	}
+}
+
+// TestDeniedTagIsNotAVersion checks that OpenTofu ignores the tags of denials.
+func TestDeniedTagIsNotAVersion(t *testing.T) {
+	t.Parallel()
+	v, err := provider.ParseVersion("1.2.3+build")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tag := artifact.DeniedTag(v)
+	if again := (artifact.Tags{tag}).Denied(); tag != "denied-1.2.3_build" || len(again) != 1 || again[0] != v {
+		t.Errorf("%q reads as %v", tag, again)
+	}
+	if got := (artifact.Tags{tag, artifact.PendingTag(v)}.Released()); got != nil {
+		t.Errorf("OpenTofu would see %v", got)
+	}
+	for _, other := range []string{"pending-1.2.3", "denied-", "denied-1.2", "1.2.3"} {
+		if got := (artifact.Tags{other}).Denied(); got != nil {
+			t.Errorf("%q reads as %v", other, got)
+		}
+	}
+}
+
+func TestInvalidDecision(t *testing.T) {
+	t.Parallel()
+	for problem, change := range map[string]func(*artifact.Decision){
+		"a denial requires a reason": func(d *artifact.Decision) { d.Reason = " \n" },
+		"hold requires a reason":     func(d *artifact.Decision) { d.Kind, d.Verdict, d.Reason = "gate", "hold", "" },
+		"invalid kind":               func(d *artifact.Decision) { d.Kind = "" },
+		"invalid verdict":            func(d *artifact.Decision) { d.Verdict = "yes" },
+		"reason exceeds":             func(d *artifact.Decision) { d.Reason = strings.Repeat("x", 5000) },
+		"name exceeds":               func(d *artifact.Decision) { d.By = strings.Repeat("x", 5000) },
+		"gate exceeds":               func(d *artifact.Decision) { d.Gate = strings.Repeat("x", 5000) },
+		"decision exceeds":           func(d *artifact.Decision) { d.Provider = strings.Repeat("x", 64<<10) },
+		"is not valid UTF-8":         func(d *artifact.Decision) { d.Reason = "x\xff" },
+	} {
+		d := denied
+		change(&d)
+		if _, err := d.Pack(deniedIndex, nil); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", problem, err)
+		}
+	}
+	if _, err := denied.Pack(deniedIndex, fakeSigner{strings.Repeat("x", 1<<20+1)}); err == nil {
+		t.Error("a large key was accepted")
+	}
+	r, err := denied.Pack(deniedIndex, fakeSigner{"the keys"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*ocispec.Manifest){
+		"of another type":   func(m *ocispec.Manifest) { m.ArtifactType = artifact.MediaTypeSPDX },
+		"of nothing":        func(m *ocispec.Manifest) { m.Subject = nil },
+		"of no digest":      func(m *ocispec.Manifest) { m.Subject = &ocispec.Descriptor{Digest: "sha256:x"} },
+		"without a layer":   func(m *ocispec.Manifest) { m.Layers = nil },
+		"too large":         func(m *ocispec.Manifest) { m.Layers[0].Size = 64<<10 + 1 },
+		"a large signature": func(m *ocispec.Manifest) { m.Layers[1].Size = 16<<10 + 1 },
+		"large keys":        func(m *ocispec.Manifest) { m.Layers[2].Size = 1<<20 + 1 },
+	} {
+		var manifest ocispec.Manifest
+		if err := json.Unmarshal(r.Manifest.Bytes, &manifest); err != nil {
+			t.Fatal(err)
+		}
+		change(&manifest)
+		data, err := json.Marshal(manifest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := artifact.ParseDecisionManifest(data); !isFormatError(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func FuzzParseDecision(f *testing.F) {
+	f.Add([]byte(`{"kind":"deny","verdict":"deny","reason":"x","by":"y","time":"2026-01-01T00:00:00Z","packages":{"linux_amd64":"` + digest.FromString("x").String() + `"}}`))
+	f.Add([]byte(`{"kind":"gate","verdict":"allow","packages":{"..":"sha256:0","linux_amd64":""}}`))
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		d, err := artifact.ParseDecision(data)
+		var format *artifact.FormatError
+		if err != nil && !errors.As(err, &format) {
+			t.Errorf("%T: %v", err, err)
+		}
+		if err != nil || d.Check() != nil {
+			return
+		}
+		r, err := d.Pack(deniedIndex, nil)
+		if err != nil {
+			return // too large, or a time that JSON can't represent
+		}
+		again, err := artifact.ParseDecision(r.Document.Bytes)
+		if err != nil || again.Kind != d.Kind || again.Reason != d.Reason || again.Index != deniedIndex.Digest {
+			t.Errorf("written and read again: %v %+v", err, again)
+		}
+	})
+}

@@ -1,0 +1,430 @@
+package bundle_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/bundle"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+var rocket = address("acme/rocket")
+
+func address(text string) provider.Address {
+	a, err := provider.ParseAddress(text)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// source returns a layout with versions of acme/rocket. The first version has a
+// referrer.
+func source(t *testing.T, versions ...string) repository.Repository {
+	t.Helper()
+	repo := repository.NewLayout(exampletest.Layout(t.TempDir(), versions...))
+	found, err := repository.Inspect(t.Context(), repo, versions[0], repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sbom := artifact.NewDocument("sbom.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
+	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, found.Descriptor); err != nil {
+		t.Fatal(err)
+	}
+	return repo
+}
+
+// create writes a bundle of all versions, and returns the names of its parts.
+func create(t *testing.T, from repository.Reader, o bundle.CreateOptions) []string {
+	t.Helper()
+	names, err := tryCreate(t.Context(), from, &o, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func tryCreate(ctx context.Context, from repository.Reader, o *bundle.CreateOptions, dir string) (names []string, err error) {
+	o.From = func(provider.Address) (repository.Reader, error) { return from, nil }
+	if o.File == "" {
+		o.File = filepath.Join(dir, "bundle.tar")
+	}
+	parts, err := bundle.Create(ctx, []provider.Requirement{{Address: rocket}}, *o)
+	for _, p := range parts {
+		names = append(names, p.File)
+		if info, statErr := os.Stat(p.File); statErr != nil || info.Size() != p.Size {
+			err = errors.Join(err, statErr, fmt.Errorf("%s has the wrong size", p.File))
+		}
+	}
+	return names, err
+}
+
+// imported imports parts to a repository, and returns the status or error of each
+// version.
+func imported(t *testing.T, to repository.Repository, names ...string) map[string]string {
+	t.Helper()
+	b, err := bundle.Open(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	results := map[string]string{}
+	err = bundle.Import(t.Context(), b, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) {
+			return to, publish.Options{}, nil
+		},
+		OnResult: func(r mirror.Result) {
+			results[r.Item.Version.String()] = string(r.Published.Status)
+			if r.Err != nil {
+				results[r.Item.Version.String()] = r.Err.Error()
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return results
+}
+
+// contents returns the digests of a repository's tags, after reading all content.
+func contents(t *testing.T, repo repository.Reader) map[string]digest.Digest {
+	t.Helper()
+	tags, err := repo.Tags(t.Context())
+	if err != nil && !errors.Is(err, repository.ErrNoRepository) {
+		t.Fatal(err)
+	}
+	all := map[string]digest.Digest{}
+	for _, tag := range tags {
+		g, err := repository.ReadGraph(t.Context(), repo, tag)
+		if err != nil {
+			t.Fatalf("tag %s: %v", tag, err)
+		}
+		for _, d := range g.Blobs {
+			content, err := repository.Verified(t.Context(), repo, d, d.Digest.String())
+			if err == nil {
+				_, err = io.Copy(io.Discard, content)
+				_ = content.Close()
+			}
+			if err != nil {
+				t.Fatalf("tag %s: %v", tag, err)
+			}
+		}
+		all[tag] = g.Root.Digest
+	}
+	return all
+}
+
+func TestRoundTrip(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0", "2.0.0")
+	names := create(t, from, bundle.CreateOptions{Tool: "test"})
+	to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+	if diff := cmp.Diff(map[string]string{"1.0.0": "created", "1.1.0": "created", "2.0.0": "created"}, imported(t, to, names...)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"1.0.0": "unchanged", "1.1.0": "unchanged", "2.0.0": "unchanged"}, imported(t, to, names...)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestImageLayout checks that the extracted parts are an image layout.
+func TestImageLayout(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0")
+	dir := t.TempDir()
+	for _, name := range create(t, from, bundle.CreateOptions{PartSize: 20 << 10}) {
+		extract(t, name, dir)
+	}
+	layout := repository.NewLayout(dir)
+	for tag, d := range contents(t, from) {
+		found, _, err := layout.Manifest(t.Context(), "registry.opentofu.org/acme/rocket:"+tag)
+		if err != nil || found.Digest != d {
+			t.Errorf("%s: %s, %v", tag, found.Digest, err)
+		}
+	}
+}
+
+func extract(t *testing.T, name, dir string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	archive := tar.NewReader(f)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, filepath.FromSlash(h.Name))
+		data, err := io.ReadAll(archive)
+		if err := errors.Join(err, os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPartsInAnyOrder imports parts one at a time, in random orders.
+func TestPartsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0", "1.2.0", "2.0.0")
+	names := create(t, from, bundle.CreateOptions{PartSize: 24 << 10})
+	if len(names) < 3 {
+		t.Fatalf("got %d parts", len(names))
+	}
+	for seed := range uint64(10) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+		for range 2 { // the second round supplies manifests that came before their blobs
+			for _, i := range r.Perm(len(names)) {
+				for version, result := range imported(t, to, names[i]) {
+					if result != "created" && result != "unchanged" && result != "extended" && !strings.Contains(result, "which is missing or damaged") {
+						t.Errorf("seed %d: %s: %s", seed, version, result)
+					}
+				}
+				contents(t, to)
+			}
+		}
+		if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
+			t.Errorf("seed %d: %s", seed, diff)
+		}
+	}
+}
+
+func TestEqualContentResultsInEqualFiles(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0")
+	read := func(names []string) (all [][]byte) {
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, data)
+		}
+		return all
+	}
+	a, b := read(create(t, from, bundle.CreateOptions{PartSize: 20 << 10})), read(create(t, from, bundle.CreateOptions{PartSize: 20 << 10}))
+	if !slices.EqualFunc(a, b, bytes.Equal) || len(a) < 2 {
+		t.Errorf("%d and %d parts differ", len(a), len(b))
+	}
+	for i, part := range a {
+		if len(part) > 20<<10 {
+			t.Errorf("part %d has %d bytes", i+1, len(part))
+		}
+	}
+}
+
+// TestResume removes a part and creates the bundle again.
+func TestResume(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0", "2.0.0")
+	o := bundle.CreateOptions{PartSize: 20 << 10, File: filepath.Join(t.TempDir(), "bundle.tar"), From: func(provider.Address) (repository.Reader, error) { return from, nil }}
+	wanted := []provider.Requirement{{Address: rocket}}
+	first, err := bundle.Create(t.Context(), wanted, o)
+	if err != nil || len(first) < 2 {
+		t.Fatal(len(first), err)
+	}
+	if err := os.Remove(first[1].File); err != nil {
+		t.Fatal(err)
+	}
+	again, err := bundle.Create(t.Context(), wanted, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range again {
+		if p.Existed != (i != 1) {
+			t.Errorf("part %d: Existed = %v", i+1, p.Existed)
+		}
+	}
+	// A file with different content is never overwritten.
+	if err := os.WriteFile(first[0].File, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bundle.Create(t.Context(), wanted, o); !errors.Is(err, os.ErrExist) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestSince omits the content that the receiver has.
+func TestSince(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := repository.NewLayout(exampletest.Layout(dir, "1.0.0", "1.1.0"))
+	to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+	imported(t, to, create(t, from, bundle.CreateOptions{})...)
+	inventory, err := bundle.NewInventory(t.Context(), []provider.Address{rocket}, func(provider.Address) (repository.Reader, error) { return to, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	exampletest.Layout(dir, "2.0.0") // adds a version
+	names := create(t, from, bundle.CreateOptions{Since: inventory})
+	if diff := cmp.Diff(map[string]string{"2.0.0": "created"}, imported(t, to, names...)); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestSinceAfterDeletion imports to a repository that lost content of the inventory.
+func TestSinceAfterDeletion(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	from := source(t, "1.0.0", "1.1.0")
+	g, err := repository.ReadGraph(t.Context(), from, "1.1.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The receiver reports a blob of 1.1.0 that it doesn't have.
+	inventory := &bundle.Inventory{Repositories: []bundle.StoredRepository{{Address: rocket.String(), Content: []digest.Digest{g.Blobs[0].Digest}}}}
+	to := repository.NewLayout(filepath.Join(dir, "inside"))
+	results := imported(t, to, create(t, from, bundle.CreateOptions{Since: inventory})...)
+	if !strings.Contains(results["1.1.0"], g.Blobs[0].Digest.String()) || results["1.0.0"] != "created" {
+		t.Errorf("got %v", results)
+	}
+	if _, live := contents(t, to)["1.1.0"]; live {
+		t.Error("the incomplete version has a tag")
+	}
+}
+
+func TestPartSizeTooSmall(t *testing.T) {
+	t.Parallel()
+	o := bundle.CreateOptions{PartSize: 1 << 10}
+	dir := t.TempDir()
+	if _, err := tryCreate(t.Context(), source(t, "1.0.0"), &o, dir); provider.KindOf(err) != provider.Misuse {
+		t.Errorf("got %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
+// TestDamage imports damaged bundles: truncated, changed, missing, repeated, and
+// reordered parts, changed headers, and other bundles' content. The repository must
+// never contain a tag without its content, and all versions whose content is intact
+// must arrive.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0", "1.2.0")
+	names := create(t, from, bundle.CreateOptions{PartSize: 24 << 10})
+	var parts [][]byte
+	for _, name := range names {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts = append(parts, data)
+	}
+	expected := contents(t, from)
+	cases := 600
+	if testing.Short() {
+		cases = 60
+	}
+	for seed := range uint64(cases) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		damaged := slices.Clone(parts)
+		for range 1 + r.IntN(2) {
+			i := r.IntN(len(damaged))
+			damaged[i] = damage(r, damaged[i], parts)
+		}
+		r.Shuffle(len(damaged), func(i, j int) { damaged[i], damaged[j] = damaged[j], damaged[i] })
+		dir := t.TempDir()
+		var files []string
+		for i, data := range damaged {
+			files = append(files, filepath.Join(dir, fmt.Sprint(i)))
+			if err := os.WriteFile(files[i], data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		checkDamaged(t, seed, files, filepath.Join(dir, "inside"), expected)
+	}
+}
+
+// damage changes a part.
+func damage(r *rand.Rand, part []byte, all [][]byte) []byte {
+	switch changed := bytes.Clone(part); r.IntN(5) {
+	case 0:
+		return changed[:r.IntN(len(changed)+1)]
+	case 1:
+		changed[r.IntN(len(changed))] ^= 1 << r.IntN(8)
+		return changed
+	case 2:
+		return all[r.IntN(len(all))]
+	case 3: // swap two tar blocks
+		a, b := r.IntN(len(changed)/512)*512, r.IntN(len(changed)/512)*512
+		for i := range 512 {
+			changed[a+i], changed[b+i] = changed[b+i], changed[a+i]
+		}
+		return changed
+	default:
+		return append(changed, part...)
+	}
+}
+
+func checkDamaged(t *testing.T, seed uint64, files []string, layout string, expected map[string]digest.Digest) {
+	t.Helper()
+	b, err := bundle.Open(t.Context(), files, nil)
+	if err != nil {
+		if provider.KindOf(err) != provider.Malformed {
+			t.Errorf("seed %d: %v", seed, err)
+		}
+		return
+	}
+	defer func() { _ = b.Close() }()
+	to := repository.NewLayout(layout)
+	failed := map[string]bool{}
+	err = bundle.Import(t.Context(), b, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) {
+			return to, publish.Options{}, nil
+		},
+		OnResult: func(r mirror.Result) { failed[r.Item.Version.String()] = r.Err != nil },
+	})
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+	arrived := contents(t, to)
+	for tag, d := range arrived {
+		if expected[tag] != d {
+			t.Errorf("seed %d: tag %s points to %s", seed, tag, d)
+		}
+	}
+	problems, err := b.Verify(t.Context())
+	if err != nil {
+		t.Errorf("seed %d: %v", seed, err)
+	}
+	for version := range maps.Keys(failed) {
+		if _, live := arrived[version]; live == failed[version] {
+			t.Errorf("seed %d: %s: failed %v, live %v", seed, version, failed[version], live)
+		}
+		if failed[version] && len(problems) == 0 {
+			t.Errorf("seed %d: %s failed, but Verify found no problem", seed, version)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package bundle
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// CreateOptions configures [Create]. File is required.
+type CreateOptions struct {
+	// Options selects versions and receives results, as for [mirror.Copy]. Its Target
+	// is ignored. If the Verify function of Publish is set, each version is verified
+	// before the bundle is written.
+	mirror.Options
+	Publish publish.Options
+	// From returns the repository that contains the versions of a provider or module.
+	// The address of a module is a [provider.ModuleAddress] that contains the module's
+	// address in its registry.
+	From func(provider.Address) (repository.Reader, error)
+	// File is the name of the bundle. If the bundle has several parts, their numbers
+	// are added, as in "bundle.2.tar".
+	File string
+	// PartSize is the maximum size of a part in bytes. If zero, the bundle has only one
+	// part.
+	PartSize int64
+	// Since, if not nil, is the receiver's inventory. Content that the receiver has is
+	// omitted.
+	Since *Inventory
+	// Sign, if not nil, returns the signature of the bundle's manifest.
+	Sign func(document []byte) ([]byte, error)
+	// Tool is the program that creates the bundle, such as "tofu-oci 1.2.3".
+	Tool string
+	// Trust is the sender's trust file, which informs the receiver.
+	Trust string
+}
+
+// Part is a part of a created bundle.
+type Part struct {
+	File string
+	// Size is the size of the file in bytes.
+	Size int64
+	// Existed reports that an earlier run created the file.
+	Existed bool
+}
+
+// Create writes a bundle of the versions that the requirements select. If an item
+// fails, Create writes no bundle and returns [ErrIncomplete]. If it is interrupted, it
+// doesn't write completed parts again. Identical content results in identical files,
+// except for signatures. The size of the required memory doesn't depend on the size of
+// the bundle.
+func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions) ([]Part, error) {
+	// 1. Read the manifests of all versions.
+	spool, err := atomicfile.NewScratchFile("", 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = spool.Close() }()
+	c := collector{options: o, spool: spool, manifests: map[digest.Digest]int64{}}
+	if err := c.collect(ctx, wanted); err != nil {
+		return nil, err
+	}
+	// 2. Assign the content to parts. The manifest is part of the overhead, but its size
+	// depends on the parts.
+	var files []file
+	var parts [][]item
+	for overhead := int64(0); ; {
+		if parts, err = plan(c.releases, o.PartSize, overhead); err != nil {
+			return nil, err
+		}
+		if len(parts) > maxParts {
+			return nil, provider.Errorf(provider.Misuse, "the bundle would have %d parts, but at most %d are supported; use larger parts", len(parts), maxParts)
+		}
+		if files, err = commonFiles(describe(c.releases, parts, o.Tool, o.Trust), o.Sign); err != nil {
+			return nil, err
+		}
+		needed := int64(2 * block) // the end of the archive
+		for _, f := range files {
+			needed += tarSize(int64(len(f.data)))
+		}
+		if needed <= overhead {
+			break
+		}
+		overhead = needed + block // signatures can have different sizes
+	}
+	// 3. Write the parts.
+	var written []Part
+	for i, content := range parts {
+		w := partWriter{name: partName(o.File, i+1, len(parts)), files: files, content: content, open: c.open}
+		p, err := w.write(ctx)
+		if err != nil {
+			return written, fmt.Errorf("writing %s: %w", w.name, err)
+		}
+		written = append(written, p)
+	}
+	return written, nil
+}
+
+// partName returns the file name of a part.
+func partName(name string, part, parts int) string {
+	if parts == 1 {
+		return name
+	}
+	return fmt.Sprintf("%s.%0*d.tar", strings.TrimSuffix(name, ".tar"), len(fmt.Sprint(parts)), part)
+}
+
+// collector reads the manifests of the selected versions.
+type collector struct {
+	options CreateOptions
+
+	mu       sync.Mutex
+	releases []release
+	// spool contains manifests. manifests maps their digests to their positions.
+	spool     *atomicfile.ScratchFile
+	end       int64
+	manifests map[digest.Digest]int64
+	// sources maps each blob to a repository that contains it.
+	sources map[digest.Digest]repository.Reader
+	failed  bool
+}
+
+// target is the bundle as a target of [mirror.RunWith], which only lists its tags.
+type target struct {
+	repository.Repository
+	name string
+}
+
+func (t target) String() string { return t.name }
+
+func (t target) Traits() repository.Traits { return repository.Traits{AtomicTags: true} }
+
+func (t target) Tags(context.Context) ([]string, error) { return nil, repository.ErrNoRepository }
+
+// collect selects the versions and reads their manifests.
+func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) error {
+	c.sources = map[digest.Digest]repository.Reader{}
+	o := c.options.Options
+	o.Target = func(a provider.Address) (repository.Repository, publish.Options, error) {
+		return target{name: c.options.File + ":" + a.String()}, c.options.Publish, nil
+	}
+	onResult := o.OnResult
+	o.OnResult = func(r mirror.Result) {
+		c.failed = c.failed || r.Err != nil
+		if onResult != nil {
+			onResult(r)
+		}
+	}
+	err := mirror.RunWith(ctx, oci.New(c.options.From), wanted, o, c.add)
+	switch {
+	case err != nil:
+		return err
+	case c.failed:
+		return ErrIncomplete
+	}
+	slices.SortFunc(c.releases, func(a, b release) int {
+		return cmp.Or(cmp.Compare(a.address.String(), b.address.String()), cmp.Compare(a.name, b.name))
+	})
+	return nil
+}
+
+// ErrIncomplete is returned by [Create] after failed items were reported.
+var ErrIncomplete = errors.New("the bundle was not written, because it would be incomplete")
+
+// add reads the manifests of one version.
+func (c *collector) add(ctx context.Context, _ repository.Repository, a provider.Address, v provider.Version, o publish.Options) (publish.Result, error) {
+	r := publish.Result{Plan: publish.Plan{Address: a, Version: v, Tag: artifact.Tag(v), Status: publish.Created}}
+	from, err := c.options.From(a)
+	if err != nil {
+		return r, err
+	}
+	if err := repository.CheckDenied(ctx, from, v); err != nil {
+		if denied, ok := errors.AsType[*repository.DeniedError](err); ok && o.SkipDenied {
+			r.Status, r.Denial = publish.Denied, &denied.Record
+			return r, nil
+		}
+		return r, err
+	}
+	graph, err := repository.ReadGraph(ctx, from, r.Tag)
+	if err != nil {
+		return r, err
+	}
+	if r.Digest = graph.Root.Digest; o.Verify != nil {
+		found, err := repository.Inspect(ctx, from, r.Tag, repository.DepthManifests)
+		if err == nil {
+			r.Verdict, err = oci.VerifyCopy(a, o.Verify)(ctx, from, found)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
+	isLatest, err := isLatest(ctx, from, a, r.Digest)
+	if err != nil {
+		return r, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one, err := c.release(a, r.Tag, graph)
+	if err != nil {
+		return r, err
+	}
+	isKnown := c.options.Since.hasTag(a, r.Tag, r.Digest)
+	if isLatest {
+		one.tags[module.LatestTag] = graph.Root
+		isKnown = isKnown && c.options.Since.hasTag(a, module.LatestTag, r.Digest)
+	}
+	for _, d := range graph.Blobs {
+		c.sources[d.Digest] = from
+	}
+	if isKnown && !slices.ContainsFunc(slices.Concat(one.blobs, one.manifests), func(i item) bool { return !i.isOmitted }) {
+		r.Status = publish.Unchanged
+		return r, nil
+	}
+	c.releases = append(c.releases, one)
+	return r, nil
+}
+
+// isLatest reports whether the tag latest of a module points to a digest.
+func isLatest(ctx context.Context, repo repository.Reader, a provider.Address, d digest.Digest) (bool, error) {
+	if !a.IsModule() {
+		return false, nil
+	}
+	found, err := repository.Inspect(ctx, repo, module.LatestTag, repository.DepthIndex)
+	return err == nil && found.Digest == d, err
+}
+
+// release spools the manifests of a version and lists its content.
+func (c *collector) release(a provider.Address, tag string, g repository.Graph) (release, error) {
+	r := release{address: a, name: tag, tags: map[string]ocispec.Descriptor{tag: g.Root}}
+	maps.Copy(r.tags, g.Referrers)
+	for _, d := range g.Blobs {
+		r.blobs = append(r.blobs, item{d.Digest, d.Size, c.options.Since.has(a, d.Digest)})
+	}
+	for _, m := range g.Manifests {
+		d := m.Descriptor
+		r.manifests = append(r.manifests, item{d.Digest, d.Size, c.options.Since.has(a, d.Digest)})
+		if _, spooled := c.manifests[d.Digest]; spooled {
+			continue
+		}
+		if _, err := c.spool.WriteAt(m.Bytes, c.end); err != nil {
+			return r, err
+		}
+		c.manifests[d.Digest] = c.end
+		c.end += d.Size
+	}
+	return r, nil
+}
+
+// open opens the content of a file. The returned reader verifies it.
+func (c *collector) open(ctx context.Context, i item) (io.ReadCloser, error) {
+	if start, isManifest := c.manifests[i.digest]; isManifest {
+		return io.NopCloser(io.NewSectionReader(c.spool, start, i.size)), nil
+	}
+	return repository.Verified(ctx, c.sources[i.digest], ocispec.Descriptor{Digest: i.digest, Size: i.size}, "blob "+i.digest.String())
+}

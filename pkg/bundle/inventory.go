@@ -1,0 +1,140 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// InventorySchema identifies the format of an inventory.
+const InventorySchema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/bundle-inventory.schema.json"
+
+// Inventory lists what a receiver has. The nil pointer is an empty inventory.
+type Inventory struct {
+	Schema string `json:"$schema"`
+	// Repositories is sorted by address.
+	Repositories []StoredRepository `json:"repositories"`
+}
+
+// StoredRepository lists the content of a receiver's repository.
+type StoredRepository struct {
+	Address string `json:"address"`
+	// Tags maps the tags of versions, and the tag latest of a module, to digests.
+	Tags map[string]digest.Digest `json:"tags"`
+	// Content contains the digests of the versions' manifests and blobs, sorted.
+	Content []digest.Digest `json:"content"`
+}
+
+// NewInventory lists the versions of providers and modules in their repositories. It
+// omits versions whose content is incomplete or damaged, so that the next bundle
+// contains them.
+func NewInventory(ctx context.Context, all []provider.Address, open func(provider.Address) (repository.Reader, error)) (*Inventory, error) {
+	i := &Inventory{Schema: InventorySchema, Repositories: []StoredRepository{}}
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b provider.Address) int { return strings.Compare(a.String(), b.String()) })
+	for _, a := range slices.Compact(all) {
+		repo, err := open(a)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := list(ctx, a, repo)
+		if errors.Is(err, repository.ErrNoRepository) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing the content of %s: %w", repo, err)
+		}
+		i.Repositories = append(i.Repositories, stored)
+	}
+	return i, nil
+}
+
+// list lists the content of a repository.
+func list(ctx context.Context, a provider.Address, repo repository.Reader) (StoredRepository, error) {
+	stored := StoredRepository{Address: a.String(), Tags: map[string]digest.Digest{}, Content: []digest.Digest{}}
+	tags, err := repo.Tags(ctx)
+	if err != nil {
+		return stored, err
+	}
+	for _, v := range artifact.Tags(tags).Released() {
+		tag := artifact.Tag(v)
+		found, err := repository.Inspect(ctx, repo, tag, repository.DepthBlobs)
+		if err != nil {
+			return stored, err
+		}
+		isLost := func(p provider.Platform) bool { return !found.At(p).IsIntact() }
+		if !found.Exists() || found.Dangling || slices.ContainsFunc(found.Index.Platforms(), isLost) {
+			continue
+		}
+		graph, err := repository.ReadGraph(ctx, repo, tag)
+		if err != nil {
+			return stored, err
+		}
+		stored.Tags[tag] = graph.Root.Digest
+		if isLatest, err := isLatest(ctx, repo, a, graph.Root.Digest); err != nil {
+			return stored, err
+		} else if isLatest {
+			stored.Tags[module.LatestTag] = graph.Root.Digest
+		}
+		for _, m := range graph.Manifests {
+			stored.Content = append(stored.Content, m.Descriptor.Digest)
+		}
+		for _, d := range graph.Blobs {
+			stored.Content = append(stored.Content, d.Digest)
+		}
+	}
+	slices.Sort(stored.Content)
+	stored.Content = slices.Compact(stored.Content)
+	return stored, nil
+}
+
+// Encode returns the JSON form of the inventory.
+func (i *Inventory) Encode() ([]byte, error) { return encode(i) }
+
+// ReadInventory reads the JSON form of an inventory.
+func ReadInventory(path string) (*Inventory, error) {
+	data, err := bounded.ReadFileOrPipe(path, maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	var i Inventory
+	if err := bounded.DecodeJSON(data, &i, maxValues); err != nil {
+		return nil, malformed("invalid inventory %s: %w", path, err)
+	}
+	if i.Schema != InventorySchema {
+		return nil, malformed("%s is not an inventory: expected %s", path, InventorySchema)
+	}
+	return &i, nil
+}
+
+// has reports whether the receiver has content.
+func (i *Inventory) has(a provider.Address, d digest.Digest) bool {
+	_, found := slices.BinarySearch(i.repository(a).Content, d)
+	return found
+}
+
+// hasTag reports whether a tag points to the same manifest.
+func (i *Inventory) hasTag(a provider.Address, tag string, d digest.Digest) bool {
+	return i.repository(a).Tags[tag] == d
+}
+
+func (i *Inventory) repository(a provider.Address) StoredRepository {
+	if i != nil {
+		for _, r := range i.Repositories {
+			if r.Address == a.String() {
+				return r
+			}
+		}
+	}
+	return StoredRepository{}
+}

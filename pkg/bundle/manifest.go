@@ -1,0 +1,145 @@
+package bundle
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// Schema identifies the format of a bundle's manifest.
+const Schema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/bundle-manifest.schema.json"
+
+const (
+	// manifestName and signatureName are the names of the manifest and its signature in
+	// each part.
+	manifestName  = "bundle.json"
+	signatureName = "bundle.json.sig"
+	// maxManifest is the maximum size of a manifest in bytes, and maxValues the maximum
+	// number of its JSON values. They allow about 200,000 files.
+	maxManifest = 64 << 20
+	maxValues   = 4 << 20
+	// maxSignature is the maximum size of the manifest's signature in bytes.
+	maxSignature = 256 << 10
+	// maxParts is the maximum number of parts of a bundle.
+	maxParts = 10_000
+)
+
+// Manifest describes a bundle. All parts contain the same manifest.
+type Manifest struct {
+	Schema string `json:"$schema"`
+	// Tool is the program that created the bundle, such as "tofu-oci 1.2.3".
+	Tool string `json:"tool"`
+	// Parts is the number of parts.
+	Parts int `json:"parts"`
+	// Repositories is sorted by address.
+	Repositories []Repository `json:"repositories"`
+	// Content contains each manifest and blob once, sorted by digest.
+	Content []Content `json:"content"`
+	// Trust is the trust file that the sender used. It only informs the receiver.
+	Trust string `json:"trust,omitempty"`
+}
+
+// Repository contains the versions of a provider or module.
+type Repository struct {
+	// Address is the address of a provider, such as
+	// "registry.opentofu.org/hashicorp/null", or of a module.
+	Address string `json:"address"`
+	// Tags is sorted by name. It includes the tags of lists of referrers.
+	Tags []Tag `json:"tags"`
+	// Blobs contains the digests of all blobs that the versions need, sorted.
+	Blobs []digest.Digest `json:"blobs"`
+}
+
+// Tag is a tag and the manifest that the tag points to.
+type Tag struct {
+	Name         string        `json:"name"`
+	MediaType    string        `json:"mediaType"`
+	ArtifactType string        `json:"artifactType,omitempty"`
+	Digest       digest.Digest `json:"digest"`
+	Size         int64         `json:"size"`
+}
+
+// Content is a manifest or blob.
+type Content struct {
+	Digest digest.Digest `json:"digest"`
+	// Size is the size in bytes.
+	Size int64 `json:"size"`
+	// Parts contains the numbers of the parts that contain the content, starting at 1.
+	// It is empty if the bundle doesn't contain the content because the receiver has it.
+	Parts []int `json:"parts,omitempty"`
+}
+
+// encode returns the JSON form of a value. Identical values have identical forms.
+func encode(v any) ([]byte, error) {
+	data, err := json.MarshalIndent(v, "", " ")
+	return append(data, '\n'), err
+}
+
+// parseManifest parses and validates a manifest.
+func parseManifest(data []byte) (m Manifest, err error) {
+	if err := bounded.DecodeJSON(data, &m, maxValues); err != nil {
+		return m, malformed("invalid %s: %w", manifestName, err)
+	}
+	switch {
+	case m.Schema != Schema:
+		return m, malformed("unsupported bundle format %q: this version of tofu-oci supports only %s", m.Schema, Schema)
+	case m.Parts < 1 || m.Parts > maxParts:
+		return m, malformed("invalid %s: %d parts", manifestName, m.Parts)
+	}
+	known := map[digest.Digest]bool{}
+	for _, c := range m.Content {
+		valid := func(part int) bool { return part >= 1 && part <= m.Parts }
+		if c.Digest.Validate() != nil || c.Digest.Algorithm() != digest.SHA256 || c.Size < 0 || known[c.Digest] || slices.ContainsFunc(c.Parts, func(n int) bool { return !valid(n) }) {
+			return m, malformed("invalid %s: invalid entry for %q", manifestName, c.Digest)
+		}
+		known[c.Digest] = true
+	}
+	seen := map[string]bool{}
+	for _, r := range m.Repositories {
+		a, err := parseAddress(r.Address)
+		if err != nil || a.String() != r.Address || seen[r.Address] {
+			return m, malformed("invalid %s: invalid address %q", manifestName, r.Address)
+		}
+		seen[r.Address] = true
+		digests := slices.Clone(r.Blobs)
+		for i, t := range r.Tags {
+			if t.Name == "" || i > 0 && t.Name <= r.Tags[i-1].Name {
+				return m, malformed("invalid %s: invalid tag %q of %s", manifestName, t.Name, r.Address)
+			}
+			digests = append(digests, t.Digest)
+		}
+		for _, d := range digests {
+			if !known[d] {
+				return m, malformed("invalid %s: %s needs %q, which is not listed", manifestName, r.Address, d)
+			}
+		}
+	}
+	return m, nil
+}
+
+// parseAddress parses the address of a provider or module. The result for a module is a
+// [provider.ModuleAddress] that contains the module's address in its registry.
+func parseAddress(text string) (provider.Address, error) {
+	if strings.Count(text, "/") == 3 {
+		a, err := module.ParseAddress(text)
+		return provider.ModuleAddress(a.String()), err
+	}
+	return provider.ParseAddress(text)
+}
+
+// descriptor returns the descriptor of a tag's manifest.
+func (t Tag) descriptor() ocispec.Descriptor {
+	return ocispec.Descriptor{MediaType: t.MediaType, ArtifactType: t.ArtifactType, Digest: t.Digest, Size: t.Size}
+}
+
+func malformed(format string, args ...any) error {
+	return provider.Errorf(provider.Malformed, "%w", fmt.Errorf(format, args...))
+}

@@ -1,0 +1,163 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
+)
+
+// Reader returns the repository of a provider or module in the bundle. If target is not
+// nil, content that is not in the available parts is read from target. If the bundle
+// doesn't contain the address, Reader returns [repository.ErrNoRepository].
+func (b *Bundle) Reader(a provider.Address, target repository.Reader) (repository.Reader, error) {
+	for _, r := range b.Manifest.Repositories {
+		if r.Address == a.String() {
+			return &reader{bundle: b, repository: r, target: target}, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: the bundle doesn't contain %s", repository.ErrNoRepository, a)
+}
+
+// reader is a repository in a bundle.
+type reader struct {
+	bundle     *Bundle
+	repository Repository
+	target     repository.Reader
+}
+
+// MissingPartError means that content is not in the available parts.
+type MissingPartError struct {
+	Digest digest.Digest
+	// Parts contains the numbers of the parts that contain the content. It is empty if
+	// the content was omitted because the receiver had it.
+	Parts []int
+	// Total is the number of parts of the bundle.
+	Total int
+}
+
+func (e *MissingPartError) Error() string {
+	if len(e.Parts) == 0 {
+		return fmt.Sprintf("%s is not in the bundle, because the receiver's inventory listed it", e.Digest)
+	}
+	return fmt.Sprintf("%s is in part %s of %d, which is missing or damaged", e.Digest, joinNumbers(e.Parts, " and "), e.Total)
+}
+
+// Kind returns [provider.NotFound].
+func (e *MissingPartError) Kind() provider.ErrorKind { return provider.NotFound }
+
+// Unwrap returns [repository.ErrNotFound].
+func (e *MissingPartError) Unwrap() error { return repository.ErrNotFound }
+
+func joinNumbers(numbers []int, separator string) string {
+	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")), separator)
+}
+
+// String returns the address.
+func (r *reader) String() string { return "bundle:" + r.repository.Address }
+
+// Traits returns the traits of a repository whose blobs are parts of local files.
+func (r *reader) Traits() repository.Traits { return repository.Traits{AtomicTags: true} }
+
+// Tags returns all tags.
+func (r *reader) Tags(context.Context) (tags []string, err error) {
+	for _, t := range r.repository.Tags {
+		tags = append(tags, t.Name)
+	}
+	return tags, nil
+}
+
+// Manifest reads a manifest or index by tag or digest.
+func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(reference)}
+	if d.Digest.Validate() != nil {
+		tag := r.tag(reference)
+		if tag.Name == "" {
+			return d, nil, fmt.Errorf("reading %s in %s: %w", reference, r, repository.ErrNotFound)
+		}
+		d = tag.descriptor()
+	}
+	d.Size = r.bundle.content[d.Digest].Size
+	body, err := r.open(d.Digest)
+	if missing, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
+		if found, data, err := r.target.Manifest(ctx, d.Digest.String()); err == nil {
+			found.ArtifactType = d.ArtifactType
+			return found, data, nil
+		}
+		return d, nil, missing
+	}
+	if err != nil {
+		return d, nil, err
+	}
+	if d.Size > artifact.MaxManifestSize {
+		return d, nil, malformed("manifest %s exceeds %d bytes", d.Digest, artifact.MaxManifestSize)
+	}
+	data, err := io.ReadAll(sums.NewReader(body, "manifest", d.Size, d.Digest))
+	if err != nil {
+		return d, nil, fmt.Errorf("reading %s in %s: %w", reference, r, err)
+	}
+	return d, data, nil
+}
+
+func (r *reader) tag(name string) Tag {
+	for _, t := range r.repository.Tags {
+		if t.Name == name {
+			return t
+		}
+	}
+	return Tag{}
+}
+
+// open opens content in the available parts.
+func (r *reader) open(d digest.Digest) (*io.SectionReader, error) {
+	at, available := r.bundle.positions[d]
+	switch c, listed := r.bundle.content[d]; {
+	case available:
+		return io.NewSectionReader(at.file, at.start, c.Size), nil
+	case listed:
+		return nil, &MissingPartError{Digest: d, Parts: c.Parts, Total: r.bundle.Manifest.Parts}
+	}
+	return nil, fmt.Errorf("%w: %s does not list %s", repository.ErrNotFound, manifestName, d)
+}
+
+// Blob opens a blob. Its content is not verified.
+func (r *reader) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
+	body, err := r.open(d.Digest)
+	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
+		if body, failed := r.target.Blob(ctx, d); failed == nil {
+			return body, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return section{body}, nil
+}
+
+// section is a blob in a file. It also implements io.ReaderAt.
+type section struct{ *io.SectionReader }
+
+func (section) Close() error { return nil }
+
+// Stat returns the size of a blob in bytes.
+func (r *reader) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+	body, err := r.open(d)
+	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
+		if size, failed := r.target.Stat(ctx, d); failed == nil {
+			return size, nil
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return body.Size(), nil
+}

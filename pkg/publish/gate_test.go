@@ -1,0 +1,539 @@
+package publish_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/gate"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// gateCall contains the recorded input of a gate.
+type gateCall struct {
+	Input map[string]any
+	Args  []string
+	Env   []string
+	// Files maps the paths in the arguments to their content.
+	Files map[string][]byte
+}
+
+// gateProgram acts as a gate. Its arguments are FILE MODE ARG…. It writes its input to
+// FILE. MODE is the output or a kind of misbehavior.
+func gateProgram(args []string) error {
+	c := gateCall{Args: args[2:], Env: os.Environ(), Files: map[string][]byte{}}
+	if err := json.NewDecoder(os.Stdin).Decode(&c.Input); err != nil {
+		return err
+	}
+	for i, path := range c.Args {
+		if found, _ := filepath.Glob(filepath.Join(path, "*")); len(found) == 1 { // a directory
+			path = found[0]
+		}
+		if content, err := os.ReadFile(path); err == nil {
+			c.Files[c.Args[i]] = content
+		}
+	}
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = os.WriteFile(args[0], data, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	switch args[1] {
+	case "flood":
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("x", 1<<20)); err != nil {
+				return err
+			}
+		}
+	case "hang":
+		select {}
+	case "crash":
+		return errors.New("scanner\x1b[31m broke at https://user:hunter2@db.example.com/")
+	case "fork":
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		child := exec.Command(self, asProgram, "gate", args[0]+".child", "hang")
+		child.Stdin = strings.NewReader("{}")
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+		if err := child.Start(); err != nil {
+			return err
+		}
+		_, err = fmt.Println(`{"verdict":"allow"}`)
+		return err
+	}
+	_, err = io.WriteString(os.Stdout, args[1])
+	return err
+}
+
+// gateOf returns a gate that runs the test binary, and the file that receives its input.
+func gateOf(t *testing.T, mode string, args ...string) (gate.Gate, string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "call")
+	return gate.Gate{Name: "scan", Command: append([]string{self, asProgram, "gate", file, mode}, args...)}, file
+}
+
+func readCall(t *testing.T, file string) (c gateCall) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+const (
+	allows = `{"verdict":"allow"}`
+	denies = `{"verdict":"deny","reason":"contains GO-2024-0001"}`
+	holds  = `{"verdict":"hold","reason":"no owner"}`
+)
+
+// tagsOf returns the tags of the repository.
+func (to *target) tagsOf(t *testing.T) []string {
+	t.Helper()
+	tags, err := to.open(t).Tags(t.Context())
+	if err != nil && !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository) {
+		t.Fatal(err)
+	}
+	return tags
+}
+
+func TestGateAllows(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		g, file := gateOf(t, allows, "{zip}", "{binary}")
+		g.Platforms = []provider.Platform{minix}
+		w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{g}})
+		c := readCall(t, file)
+		if c.Input["action"] != "mirror" || c.Input["address"] != w.address.String() || c.Input["version"] != "1.2.3" || c.Input["index"] != to.digest(t).String() {
+			t.Errorf("input: %v", c.Input)
+		}
+		if platforms, _ := c.Input["platforms"].([]any); len(platforms) != len(all) {
+			t.Errorf("platforms: %v", c.Input["platforms"])
+		}
+		if !bytes.Equal(c.Files[c.Args[0]], w.zips[minix]) || string(c.Files[c.Args[1]]) != minix.String() {
+			t.Errorf("files: %v", c.Args)
+		}
+		for _, path := range c.Args {
+			if _, err := os.Stat(path); !os.IsNotExist(err) {
+				t.Errorf("%s was not removed: %v", path, err)
+			}
+		}
+		// The tag is not written again, so the gate doesn't run again.
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		w.publish(t, to, publish.Unchanged, publish.Options{Gates: gate.Gates{g}})
+		if _, err := os.Stat(file); err == nil {
+			t.Error("the gate ran for an unchanged release")
+		}
+	})
+}
+
+func TestGateHolds(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		g, _ := gateOf(t, holds)
+		result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
+		if err != nil || result.Status != publish.Created || result.Tag != "pending-1.2.3" || result.Held == nil || result.Held.Reason != "no owner" || result.Moved != 0 {
+			t.Fatalf("%+v, %v", result, err)
+		}
+		if diff := cmp.Diff([]string{"pending-1.2.3"}, withoutReferrers(to.tagsOf(t))); diff != "" {
+			t.Errorf("tags: %s", diff)
+		}
+		// A later run starts the gate again.
+		g, _ = gateOf(t, allows)
+		w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{g}})
+	})
+}
+
+// TestGateFailsClosed checks that each kind of misbehavior holds the release.
+func TestGateFailsClosed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ mode, want string }{
+		"crash":          {"crash", "scanner [31m broke at https://***@db.example.com/"},
+		"hang":           {"hang", "ran for more than"},
+		"flood":          {"flood", "printed more than"},
+		"nothing":        {"", "printed nothing"},
+		"text":           {"allow", "not a JSON object"},
+		"two objects":    {allows + allows, "not a single JSON object"},
+		"unknown":        {`{"verdict":"alow"}`, "unknown verdict"},
+		"no verdict":     {`{}`, "unknown verdict"},
+		"no reason":      {`{"verdict":"deny"}`, "requires a reason"},
+		"blank reason":   {`{"verdict":"hold","reason":" \u0007"}`, "requires a reason"},
+		"long reason":    {`{"verdict":"deny","reason":"` + strings.Repeat("x", 5000) + `"}`, "exceeds"},
+		"misspelled":     {`{"verdict":"allow","expire":"2020-01-01"}`, "unknown field"},
+		"expired":        {`{"verdict":"allow","expires":"2020-01-01"}`, "expired on 2020-01-01"},
+		"bad date":       {`{"verdict":"allow","expires":"tomorrow"}`, "invalid expires"},
+		"bad duration":   {`{"verdict":"allow","valid_for":"-1h"}`, "valid_for"},
+		"another digest": {`{"verdict":"allow","index":"sha256:` + strings.Repeat("0", 64) + `"}`, "the answer is about index"},
+		"deep":           {`{"verdict":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "JSON exceeds"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.layout(t)
+			g, _ := gateOf(t, test.mode)
+			if test.mode == "hang" {
+				g.Timeout = 2 * time.Second
+			}
+			result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
+			held, ok := errors.AsType[*gate.HeldError](err)
+			if !ok || held.Gate != "scan" || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") || provider.KindOf(err) != provider.Refused {
+				t.Fatalf("error %v, want %q", err, test.want)
+			}
+			if diff := cmp.Diff([]string{"pending-1.2.3"}, withoutReferrers(to.tagsOf(t))); diff != "" || result.Tag != "pending-1.2.3" {
+				t.Errorf("tags: %s, %s", diff, result.Tag)
+			}
+		})
+	}
+}
+
+// TestGateLeavesNoProcess checks that a child process doesn't block the run.
+func TestGateLeavesNoProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	g, _ := gateOf(t, "fork")
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Gates: gate.Gates{g}})
+}
+
+func TestGateEnvironment(t *testing.T) {
+	t.Setenv("TOFU_OCI_TEST_SECRET", "hunter2")
+	t.Setenv("TOFU_OCI_TEST_LISTED", "visible")
+	w := newWorld(t, origintest.Options{})
+	g, file := gateOf(t, allows)
+	g.Env = []string{"TOFU_OCI_TEST_LISTED", "TOFU_OCI_TEST_UNSET"}
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Gates: gate.Gates{g}})
+	env := readCall(t, file).Env
+	if strings.Contains(strings.Join(env, "\n"), "hunter2") || !slices.Contains(env, "TOFU_OCI_TEST_LISTED=visible") {
+		t.Errorf("environment: %q", env)
+	}
+}
+
+// TestGateNamesFiles checks that hostile names in a zip don't appear in paths.
+func TestGateNamesFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	w.zips[minix] = zipNamed(t, "terraform-provider-thing_v1.2.3;touch $(id) --x", "program")
+	w.offer(t, w.release(minix))
+	g, file := gateOf(t, allows, "{binary}")
+	w.publish(t, w.layout(t), publish.Created, publish.Options{Gates: gate.Gates{g}})
+	path := readCall(t, file).Args[0]
+	if filepath.Base(path) != "terraform-provider-thing" || filepath.Base(filepath.Dir(path)) != "minix_vax" {
+		t.Errorf("path %q", path)
+	}
+}
+
+// TestGateNeedsMissingFile checks that a missing file holds the release.
+func TestGateNeedsMissingFile(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	for want, edit := range map[string]func(*gate.Gate){
+		"no package for linux_amd64": func(g *gate.Gate) {
+			g.Needs, g.Platforms = []string{"zip"}, []provider.Platform{{OS: "linux", Arch: "amd64"}}
+		},
+		"no SBOM":   func(g *gate.Gate) { g.Needs = []string{"sbom"} },
+		"not found": func(g *gate.Gate) { g.Command = []string{"no-such-program-anywhere"} },
+	} {
+		g, _ := gateOf(t, allows)
+		edit(&g)
+		if _, err := w.run(t, w.layout(t), publish.Options{Gates: gate.Gates{g}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// TestGateComparesVersions checks that the input describes the newest stored version.
+func TestGateComparesVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	w.publish(t, to, publish.Created, publish.Options{})
+	r := w.release(haiku, minix)
+	r.Version, r.Protocols = "1.2.4", []string{"6.0"}
+	w.offer(t, r)
+	next, err := provider.ParseVersion("1.2.4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.version = next
+	g, file := gateOf(t, allows)
+	if _, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}}); err != nil {
+		t.Fatal(err)
+	}
+	input := readCall(t, file).Input
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "v2", "gate-input.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(input); err != nil {
+		t.Error(err)
+	}
+	previous, _ := input["previous"].(map[string]any)
+	changes, _ := input["changes"].(map[string]any)
+	removed := []any{"plan9_mips64", "zos_s390x"}
+	if previous["version"] != "1.2.3" || changes["protocols"] != true || !cmp.Equal(changes["platforms_removed"], any(removed)) {
+		t.Errorf("previous %v, changes %v", previous, changes)
+	}
+}
+
+// TestGateOnCopy checks that a held copy becomes pending at the target, and that gates
+// run only for their actions.
+func TestGateOnCopy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from := w.layout(t)
+	w.publish(t, from, publish.Created, publish.Options{})
+	for mode, action := range map[string]string{holds: "import", allows: "copy"} {
+		g, file := gateOf(t, mode, "{zip}")
+		g.On = []string{action}
+		other, _ := gateOf(t, denies)
+		other.On = slices.DeleteFunc([]string{"promote", "module", "copy", "import"}, func(a string) bool { return a == action })
+		to := w.registry(t, registrytest.Options{})
+		result, err := w.publisher().Copy(t.Context(), from.open(t), to.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g, other}, Import: action == "import"})
+		if err != nil || (mode == holds) != (result.Held != nil && result.Tag == artifact.PendingTag(w.version)) {
+			t.Errorf("%+v, %v", result, err)
+		}
+		if c := readCall(t, file); !bytes.Equal(c.Files[c.Args[0]], w.zips[haiku]) || c.Input["action"] != action {
+			t.Errorf("%v", c.Input)
+		}
+		if isLive := to.digest(t) == from.digest(t); isLive != (mode == allows) {
+			t.Errorf("%s: copied %s, want %s", mode, to.digest(t), from.digest(t))
+		}
+	}
+}
+
+// TestGateInterrupted checks that a canceled run leaves no tag.
+func TestGateInterrupted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	g, _ := gateOf(t, "hang")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ctx = extprog.WithTrace(ctx, func(string) func(error) { cancel(); return func(error) {} })
+	_, err := w.runOver(ctx, to.open(t), publish.Options{Gates: gate.Gates{g}})
+	if provider.KindOf(err) != provider.Interrupted || len(withoutReferrers(to.tagsOf(t))) > 0 {
+		t.Errorf("%v, tags %q", err, to.tagsOf(t))
+	}
+}
+
+// TestGateDenies checks that a denial is recorded with the gate, and that only the same
+// gate can lift it.
+func TestGateDenies(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		g, file := gateOf(t, denies)
+		g.Named = true
+		_, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
+		denied, ok := errors.AsType[*repository.DeniedError](err)
+		if !ok || denied.Record.Reason != "contains GO-2024-0001" || !strings.HasPrefix(denied.Record.Gate, "scan@") {
+			t.Fatalf("error %v", err)
+		}
+		if diff := cmp.Diff([]string{"denied-1.2.3"}, withoutReferrers(to.tagsOf(t))); diff != "" {
+			t.Errorf("tags: %s", diff)
+		}
+		// Runs without the gate, and with a different gate, respect the denial.
+		other, _ := gateOf(t, allows)
+		other.Name = "other"
+		for _, gates := range []gate.Gates{nil, {other}} {
+			result, err := w.run(t, to, publish.Options{Gates: gates, SkipDenied: true})
+			if err != nil || result.Status != publish.Denied {
+				t.Errorf("%+v, %v", result, err)
+			}
+		}
+		// The same gate decides again, and records its decision.
+		w.offer(t, w.release(all...))
+		g.Command[4] = `{"verdict":"allow","reason":"exception OPS-4711","expires":"` + time.Now().Add(time.Hour).UTC().Format(time.RFC3339) + `"}`
+		w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{g}})
+		if _, err := os.Stat(file); err != nil {
+			t.Error("the gate did not run again")
+		}
+		records, err := repository.Decisions(t.Context(), to.open(t), to.digest(t))
+		if err != nil || len(records) != 2 || !slices.ContainsFunc(records, func(r repository.DecisionRecord) bool {
+			return r.Verdict == artifact.VerdictAllow && r.Reason == "exception OPS-4711" && !r.Expires.IsZero()
+		}) {
+			t.Errorf("records %+v, %v", records, err)
+		}
+		if err := gate.CheckExpired(t.Context(), to.open(t), to.digest(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// withoutReferrers removes the tags of lists of referrers.
+func withoutReferrers(tags []string) []string {
+	return slices.DeleteFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, "sha256-") })
+}
+
+// TestGateKeepsDenial checks that a denial is not reconsidered while it is valid.
+func TestGateKeepsDenial(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	g, _ := gateOf(t, `{"verdict":"deny","reason":"vulnerable","valid_for":"1h"}`)
+	g.Named = true
+	for range 2 {
+		if _, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}}); provider.KindOf(err) != provider.Conflict {
+			t.Errorf("error %v, want a denial", err)
+		}
+		g.Command[4] = allows
+	}
+}
+
+// TestGateReusesResult checks that only a valid result for the same index and the same
+// command is reused, and for copies only if it is signed.
+func TestGateReusesResult(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	ran := func(t *testing.T, file string, publish func() error) bool {
+		t.Helper()
+		_ = os.Remove(file)
+		if err := publish(); err != nil {
+			t.Error(err)
+		}
+		_, err := os.Stat(file)
+		return err == nil
+	}
+	g, file := gateOf(t, `{"verdict":"hold","reason":"wait","valid_for":"1h"}`)
+	run := func() error {
+		_, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
+		return err
+	}
+	if !ran(t, file, run) || ran(t, file, run) {
+		t.Error("a valid result was not reused")
+	}
+	g.Command = append(g.Command, "--another-argument")
+	if !ran(t, file, run) {
+		t.Error("the result of another command was reused")
+	}
+	w.publish(t, to, publish.Created, publish.Options{})
+	target := w.layout(t)
+	if !ran(t, file, func() error {
+		_, err := w.publisher().Copy(t.Context(), to.open(t), target.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}})
+		return err
+	}) {
+		t.Error("a copied result was reused")
+	}
+}
+
+// TestExpiredAllowanceBlocksCopy checks that a release whose allowance has expired is
+// copied only if the gate allows it again.
+func TestExpiredAllowanceBlocksCopy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	from, to := w.registry(t, registrytest.Options{}), w.layout(t)
+	g, _ := gateOf(t, allows)
+	w.publish(t, from, publish.Created, publish.Options{Gates: gate.Gates{g}})
+	repo := from.open(t)
+	i, err := repository.Inspect(t.Context(), repo, "1.2.3", repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := repository.NewDecision(repo, artifact.DecisionGate, artifact.VerdictAllow, w.address, w.version)
+	d.Gate, d.Time, d.Expires = "scan@000000000000", time.Now().Add(time.Hour), time.Now().Add(-time.Minute)
+	if err := repository.Record(t.Context(), repo, d, i.Descriptor, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.publisher().Copy(t.Context(), repo, to.open(t), w.address, w.version, publish.Options{})
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || expired.Gate() != "scan" || to.digest(t) != "" {
+		t.Errorf("error %v", err)
+	}
+	if _, err := w.publisher().Copy(t.Context(), repo, to.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}}); err != nil || to.digest(t) == "" {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestPromoteRenewsAllowance checks that promote runs a gate for a released version only if the
+// gate's allowance has expired, and that a denial doesn't delete the version's tag.
+func TestPromoteRenewsAllowance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	allowing, file := gateOf(t, allows)
+	denying, _ := gateOf(t, denies)
+	index := w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{allowing}}).Digest
+	repo := to.open(t)
+	promote := func(g gate.Gate) error {
+		_, err := approval.Promote(t.Context(), repo, w.address, w.version, approval.PromoteOptions{Gates: gate.Gates{g}})
+		return err
+	}
+	if err := errors.Join(os.Remove(file), promote(allowing)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the gate ran, although its allowance has not expired")
+	}
+	i, err := repository.Inspect(t.Context(), repo, "1.2.3", repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := repository.NewDecision(repo, artifact.DecisionGate, artifact.VerdictAllow, w.address, w.version)
+	d.Gate, d.Expires = "scan@000000000000", time.Now().Add(-time.Minute)
+	if err := repository.Record(t.Context(), repo, d, i.Descriptor, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := promote(denying); !errors.As(err, new(*repository.DeniedError)) || to.digest(t) != index {
+		t.Errorf("denied: %v", err)
+	}
+	if err := gate.CheckExpired(t.Context(), repo, index); err == nil {
+		t.Error("the allowance has not expired")
+	}
+	if err := errors.Join(promote(allowing), gate.CheckExpired(t.Context(), repo, index)); err != nil || to.digest(t) != index {
+		t.Errorf("renewed: %v", err)
+	}
+}
+
+// TestGateScript runs the example in the documentation.
+func TestGateScript(t *testing.T) {
+	t.Parallel()
+	shell, err := exec.LookPath("sh")
+	if err != nil {
+		return // Windows has no shell
+	}
+	w := newWorld(t, origintest.Options{})
+	script, err := filepath.Abs(filepath.Join("..", "..", "docs", "examples", "policy.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gate.Gate{Name: "policy", Command: []string{shell, script}}
+	to := w.layout(t)
+	result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
+	if err != nil || result.Held == nil || result.Held.Reason != "not signed by a trusted key" {
+		t.Errorf("%+v, %v", result.Held, err)
+	}
+	w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{g}, Verify: func(context.Context, provider.Release) (provider.Verdict, error) {
+		return provider.Verdict{Trust: provider.TrustSigned, Fingerprint: "0123456789ABCDEF"}, nil
+	}})
+}

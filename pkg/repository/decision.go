@@ -1,0 +1,328 @@
+package repository
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/errdef"
+
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// lostReason replaces a reason that can't be read.
+const lostReason = "reason unavailable"
+
+const (
+	// maxDecisions limits the number of decisions of one index.
+	maxDecisions = 200
+	// maxDecisionBytes limits the total size of these decisions in bytes.
+	maxDecisionBytes = 16 << 20
+)
+
+// errFlood is returned if an index has too many decisions, or if they are too large.
+var errFlood = provider.Errorf(provider.Refused, "the decisions exceed the limit of %d decisions or %d bytes", maxDecisions, maxDecisionBytes)
+
+// personal contains the kinds of decisions that people make.
+var personal = []string{artifact.DecisionPromote, artifact.DecisionForce, artifact.DecisionDeny}
+
+// DecisionRecord describes a decision as a repository stores it.
+type DecisionRecord struct {
+	artifact.Decision
+	// Repository is the name of the repository that stores the record, as returned by
+	// its String method.
+	Repository string
+	// Tag is the tag of a denial, and empty for other decisions. Digest is the digest of
+	// the manifest. Digest is empty if the registry lists the tag but can't find the
+	// manifest.
+	Tag    string
+	Digest digest.Digest
+	// Index is the digest of the index that the manifest refers to, which the registry
+	// might have garbage-collected. Index is empty if the record is lost or damaged.
+	Index digest.Digest
+	// Statement is the JSON form of Decision. Signature is the detached signature of the
+	// statement, and Keys contains the signer's public key. Both are nil if the decision
+	// is not signed. Nothing is verified.
+	Statement, Signature, Keys []byte
+	// Key is the fingerprint of the primary key that made a valid signature, if any. The
+	// key isn't necessarily trusted. Foreign reports that the statement is about a
+	// different release or repository, so that the decision has no effect. Only
+	// approval.Examine sets these fields.
+	Key     string
+	Foreign bool
+}
+
+// MarshalText returns the result of String.
+func (r DecisionRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// NewDecision returns a decision of the given kind about a version in a repository,
+// with the current time.
+func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provider.Version) artifact.Decision {
+	name := repo.String()
+	if repo.Traits().Registry == "" {
+		name = "oci-layout" // the directory of a layout can be moved or copied
+	}
+	return artifact.Decision{Kind: kind, Verdict: verdict, Repository: name, Provider: a.String(), Version: v.String(), Time: time.Now().UTC().Truncate(time.Millisecond)}
+}
+
+// Record stores a decision as a referrer of the index that it is about. If the index
+// already has the same decision with a different time, signed by signer unless signer
+// is nil, and no later denial, Record stores nothing. The result of a gate is always
+// stored. If the registry can't store lists of referrers, Record returns
+// [ErrNoReferrersList].
+func Record(ctx context.Context, repo Repository, d artifact.Decision, index ocispec.Descriptor, signer artifact.Signer) error {
+	d.Index = index.Digest
+	if d.Kind != artifact.DecisionGate {
+		existing, err := Decisions(ctx, repo, index.Digest, d.Kind, artifact.DecisionDeny)
+		if err != nil {
+			return err
+		}
+		recorded := false
+		for _, r := range existing {
+			recorded = recorded && r.Kind != artifact.DecisionDeny || r.Repeats(d) && (signer == nil || signer.Signed(r.Statement, r.Signature))
+		}
+		if recorded {
+			return nil
+		}
+	}
+	packed, err := d.Pack(index, signer)
+	if err != nil {
+		return err
+	}
+	return AttachDecision(ctx, repo, packed, index)
+}
+
+// AttachDecision stores a packed decision as a referrer of the index.
+func AttachDecision(ctx context.Context, repo Repository, packed artifact.Referrer, index ocispec.Descriptor) error {
+	_, err := attach(ctx, repo, []artifact.Referrer{packed}, index)
+	return err
+}
+
+// RecordDenial stores a packed denial as a referrer of the index and under its tag. See
+// [TagDenial].
+func RecordDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer, index ocispec.Descriptor) error {
+	err := AttachDecision(ctx, repo, packed, index)
+	if err != nil && !errors.Is(err, ErrNoReferrersList) { // without this list, only the tag refers to the denial
+		return err
+	}
+	return TagDenial(ctx, repo, v, packed)
+}
+
+// TagDenial stores a packed denial under its tag, unless the tag already points to it.
+func TagDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) error {
+	before, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
+	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
+		return err
+	}
+	for _, blob := range packed.Documents() {
+		descriptor := ocispec.Descriptor{MediaType: blob.MediaType, Digest: blob.Digest, Size: blob.Size}
+		if err := repo.PushBlob(ctx, descriptor, bytes.NewReader(blob.Bytes)); err != nil {
+			return err
+		}
+	}
+	return repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
+}
+
+// Decisions returns the recorded decisions about an index, oldest first. If kinds are
+// given, it returns only decisions of these kinds. It skips records that are missing or
+// damaged. If there are more than 200 decisions, or if the registry can't store lists of
+// referrers, Decisions returns an error.
+func Decisions(ctx context.Context, repo Reader, index digest.Digest, kinds ...string) (records []DecisionRecord, err error) {
+	known, err := readReferrers(ctx, repo, index)
+	if err == nil {
+		if len(kinds) == 0 {
+			kinds = append(slices.Clone(personal), artifact.DecisionGate)
+		}
+		records, err = readDecisions(ctx, repo, known.entries, index, kinds...)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("listing the decisions about %s: %w", index, err)
+	}
+	return records, nil
+}
+
+// readDecisions reads the decisions of some kinds in a list of referrers.
+func readDecisions(ctx context.Context, repo Reader, entries []ocispec.Descriptor, index digest.Digest, kinds ...string) ([]DecisionRecord, error) {
+	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool {
+		return d.Digest.Validate() != nil || !artifact.IsDecision(d, kinds...)
+	})
+	if len(entries) > maxDecisions {
+		return nil, errFlood
+	}
+	var records []DecisionRecord
+	var mu sync.Mutex
+	left := int64(maxDecisionBytes)
+	reserve := func(size int64) error {
+		mu.Lock()
+		defer mu.Unlock()
+		if left -= size; left < 0 {
+			return errFlood
+		}
+		return nil
+	}
+	err := schedule.All(ctx, maxConcurrentRequests, entries, func(ctx context.Context, _ int, d ocispec.Descriptor) error {
+		_, data, err := repo.Manifest(ctx, d.Digest.String())
+		var r DecisionRecord
+		if err == nil {
+			r, err = readDecision(ctx, repo, data, reserve)
+		}
+		if isFinding(err) {
+			return nil
+		}
+		if r.Digest = d.Digest; r.Index == index && slices.Contains(kinds, r.Kind) {
+			mu.Lock()
+			defer mu.Unlock()
+			records = append(records, r)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return sortDecisions(records), nil
+}
+
+func sortDecisions(records []DecisionRecord) []DecisionRecord {
+	slices.SortFunc(records, func(a, b DecisionRecord) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Digest, b.Digest)) })
+	return records
+}
+
+// DecisionsAbout returns the decisions of people about a release, oldest first. It skips
+// decisions whose statement is about a different release or repository.
+func DecisionsAbout(ctx context.Context, repo Reader, a provider.Address, v provider.Version, index digest.Digest) ([]artifact.SignedDecision, error) {
+	records, err := Decisions(ctx, repo, index, personal...)
+	return Personal(records, repo, a, v, index), err
+}
+
+// Personal returns the same decisions as [DecisionsAbout] from the records of an index.
+func Personal(records []DecisionRecord, repo Reader, a provider.Address, v provider.Version, index digest.Digest) (found []artifact.SignedDecision) {
+	about := NewDecision(repo, "", "", a, v)
+	about.Index = index
+	for _, r := range records {
+		if r.IsAbout(about) && slices.Contains(personal, r.Kind) {
+			found = append(found, artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys})
+		}
+	}
+	return found
+}
+
+// readDecision reads the documents of a decision's manifest. reserve is called with their
+// total size before they are read.
+func readDecision(ctx context.Context, repo Reader, manifest []byte, reserve func(int64) error) (DecisionRecord, error) {
+	r := DecisionRecord{Repository: repo.String()}
+	m, err := artifact.ParseDecisionManifest(manifest)
+	if err != nil {
+		return r, err
+	}
+	r.Index = m.Index.Digest
+	if err := reserve(m.Statement.Size + m.Signature.Size + m.Keys.Size); err != nil {
+		return r, err
+	}
+	for _, layer := range []struct {
+		into *[]byte
+		from ocispec.Descriptor
+	}{{&r.Statement, m.Statement}, {&r.Signature, m.Signature}, {&r.Keys, m.Keys}} {
+		if layer.from.Digest == "" {
+			continue
+		}
+		if *layer.into, err = DocumentAt(repo, layer.from, "").Read(ctx); err != nil {
+			return r, err
+		}
+	}
+	r.Decision, err = artifact.ParseDecision(r.Statement)
+	return r, err
+}
+
+// DeniedError reports that a version is denied.
+type DeniedError struct{ Record DecisionRecord }
+
+func (e *DeniedError) Error() string { return fmt.Sprintf("version is denied: %s", e.Record) }
+
+// Kind returns [provider.Conflict].
+func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
+
+// CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
+// the tag of the denial in the list of tags, because this tag denies the version
+// regardless of what the tag points to. If the credentials don't allow listing tags, or
+// the registry has no list, CheckDenied requests the tag instead. For example, a proxy
+// can serve tags that it doesn't list.
+func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
+	tags, unlisted := repo.Tags(ctx)
+	listed := slices.Contains(tags, artifact.DeniedTag(v))
+	switch {
+	case unlisted == nil && !listed:
+		return nil
+	case unlisted != nil && !isUnlisted(unlisted):
+		return unlisted
+	}
+	record, exists, err := ReadDenial(ctx, repo, v)
+	switch {
+	case errors.Is(err, provider.ErrDenied) && errors.Is(unlisted, provider.ErrDenied):
+		return unlisted
+	case err != nil:
+		return err
+	case listed || exists:
+		return &DeniedError{record}
+	}
+	return nil
+}
+
+// CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. Use
+// it before writing a tag, because a list of tags can be out of date.
+func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
+	record, exists, err := ReadDenial(ctx, repo, v)
+	if err != nil || !exists {
+		return err
+	}
+	return &DeniedError{record}
+}
+
+// ReadDenial reads the denial of a version, and reports whether the denial's tag
+// exists. A tag with a damaged manifest also denies the version. If the reason is lost
+// or damaged, the record contains a placeholder. ReadDenial returns an error if it
+// can't read the repository.
+func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DecisionRecord, exists bool, err error) {
+	tag := artifact.DeniedTag(v)
+	d, data, err := repo.Manifest(ctx, tag)
+	lost, isLost := errors.AsType[*DanglingTagError](err)
+	switch exists, err = isFound(err); {
+	case isLost:
+		d, exists = lost.Index, true
+	case isFinding(err):
+		exists = true
+	case err != nil && !errors.Is(err, errdef.ErrInvalidReference): // the version is too long for a tag with the prefix
+		return r, false, err
+	}
+	r, err = readDecision(ctx, repo, data, func(int64) error { return nil })
+	if r.Tag, r.Digest = tag, d.Digest; err != nil {
+		r.Decision = artifact.Decision{Kind: artifact.DecisionDeny, Verdict: artifact.VerdictDeny, Reason: lostReason}
+	}
+	if isFinding(err) || errors.Is(err, ErrNoRepository) {
+		err = nil // the tag denies the version even if its record is damaged
+	}
+	return r, exists, err
+}
+
+// IsDenial reports whether a tag points to the manifest of a denial.
+func (i Inspection) IsDenial() bool {
+	_, err := artifact.ParseDecisionManifest(i.Bytes)
+	return err == nil
+}
+
+// Remove deletes the denial's tag from repo. If it returns [ErrTagNotDeleted], the
+// version is still denied.
+func (r DecisionRecord) Remove(ctx context.Context, repo Repository) error {
+	if err := deleteTag(ctx, repo, r.Tag, r.Digest); err != nil {
+		return fmt.Errorf("version is still denied by the tag %s: %w", r.Tag, err)
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package origin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// maxBundles is the maximum number of attestations of a package. A package usually has
+// provenance and, at most, an SBOM.
+const maxBundles = 30
+
+// GitHub finds attestations of releases that are hosted on GitHub. Use [GitHubFromEnv] to
+// create it.
+type GitHub struct {
+	// byHost maps hosts of repositories to their API.
+	byHost map[string]githubAPI
+
+	mu sync.Mutex
+	// limited contains the errors of hosts that limit requests. They receive no further
+	// requests.
+	limited map[string]error
+}
+
+type githubAPI struct {
+	base  *url.URL
+	token text.Secret
+}
+
+// GitHubFromEnv returns the configuration for github.com and for the server in
+// GITHUB_SERVER_URL, whose API is at GITHUB_API_URL. The token in GH_TOKEN or GITHUB_TOKEN
+// is optional, and is sent only to this API. Without GITHUB_SERVER_URL, the token is sent
+// to api.github.com. Both URLs must use https.
+func GitHubFromEnv(env func(string) string) (*GitHub, error) {
+	g := &GitHub{byHost: map[string]githubAPI{}, limited: map[string]error{}}
+	public := &url.URL{Scheme: "https", Host: "api.github.com"}
+	g.byHost["github.com"] = githubAPI{base: public}
+	server, err := url.Parse(cmp.Or(env("GITHUB_SERVER_URL"), "https://github.com"))
+	if err != nil {
+		return nil, provider.Errorf(provider.Misuse, "invalid GITHUB_SERVER_URL")
+	}
+	api, err := url.Parse(env("GITHUB_API_URL"))
+	switch {
+	case err != nil || api.Host != "" && (api.Scheme != "https" || api.User != nil):
+		return nil, provider.Errorf(provider.Misuse, "invalid GITHUB_API_URL: want an https URL without credentials")
+	case api.Host == "" && server.Host == "github.com":
+		api = public
+	case api.Host == "":
+		api = server.JoinPath("api/v3")
+	}
+	if server.Scheme != "https" {
+		return nil, provider.Errorf(provider.Misuse, "invalid GITHUB_SERVER_URL: want an https URL")
+	}
+	g.byHost[server.Host] = githubAPI{base: api, token: text.NewSecret(cmp.Or(env("GH_TOKEN"), env("GITHUB_TOKEN")))}
+	return g, nil
+}
+
+// releaseURL matches the path of a file in a GitHub release.
+var releaseURL = regexp.MustCompile(`^/([A-Za-z0-9-]+)/([A-Za-z0-9_.-]*[A-Za-z0-9_-][A-Za-z0-9_.-]*)/releases/download/`)
+
+// query returns the request for the attestations of a zip. ok is false if the zip isn't in
+// a GitHub release.
+func (g *GitHub) query(zip *url.URL, d digest.Digest) (at *url.URL, header http.Header, ok bool) {
+	api, known := g.byHost[zip.Host]
+	found := releaseURL.FindStringSubmatch(zip.Path)
+	if !known || found == nil {
+		return nil, nil, false
+	}
+	at = api.base.JoinPath("repos", found[1], found[2], "attestations", d.String())
+	at.RawQuery = url.Values{"per_page": {fmt.Sprint(maxBundles)}}.Encode()
+	header = http.Header{"Accept": {"application/vnd.github+json"}}
+	if !api.token.IsEmpty() {
+		header.Set("Authorization", "Bearer "+api.token.Reveal())
+	}
+	return at, header, true
+}
+
+// isLimit reports whether GitHub limits requests. It responds with 403 or 429.
+func isLimit(err error) bool {
+	var status *provider.StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusForbidden || status.Status == http.StatusTooManyRequests)
+}
+
+// bundle is a Sigstore bundle with its parsed content.
+type bundle struct {
+	artifact.Bundle
+	bytes []byte
+}
+
+// attestations implements the capability Attestations. To save requests, the bundles of
+// the first package are reused for other packages if all of them cover these packages. If
+// the first package has no bundles, attestations doesn't look for others.
+func (s *Source) attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
+	all := map[digest.Digest][]provider.Document{}
+	var first []bundle
+	for i, p := range r.Packages {
+		found := first
+		if i == 0 || slices.ContainsFunc(first, func(b bundle) bool { return !b.Covers(p.Digest) }) {
+			var err error
+			if found, err = s.bundlesOf(ctx, p); err != nil {
+				return all, fmt.Errorf("attestations of %s: %w", p.Filename, err)
+			}
+		}
+		if i == 0 {
+			first = found
+			if err := s.addSumsBundle(ctx, r, all); err != nil {
+				return all, err
+			}
+		}
+		if len(first) == 0 {
+			return all, nil
+		}
+		for _, b := range found {
+			d := digest.FromBytes(b.bytes)
+			all[p.Digest] = append(all[p.Digest], artifact.NewDocument(artifact.AttestationName(p.Filename, d), artifact.MediaTypeSigstore, b.bytes))
+		}
+	}
+	return all, nil
+}
+
+// addSumsBundle adds the Sigstore bundle next to the zips that covers SHA256SUMS.
+func (s *Source) addSumsBundle(ctx context.Context, r provider.Release, all map[digest.Digest][]provider.Document) error {
+	sums, has := r.Document(provider.KindSums)
+	zip, ok := r.Packages[0].Locator.(*url.URL)
+	if !has || !ok {
+		return nil
+	}
+	found, err := s.assets(ctx, zip.JoinPath("..", sums.Name), sums.Digest)
+	for _, b := range found {
+		all[sums.Digest] = append(all[sums.Digest], artifact.NewDocument(sums.Name+".sigstore.json", artifact.MediaTypeSigstore, b.bytes))
+	}
+	return err
+}
+
+// bundlesOf returns the bundles that cover a package's zip. It requests GitHub's
+// attestations or, without attestations, files next to the zip.
+func (s *Source) bundlesOf(ctx context.Context, p provider.Package) ([]bundle, error) {
+	zip, ok := p.Locator.(*url.URL)
+	if !ok {
+		return nil, provider.ErrWrongSource
+	}
+	if at, header, hosted := s.github.query(zip, p.Digest); hosted {
+		found, err := s.hosted(ctx, at, header, p.Digest)
+		if len(found) > 0 || err != nil {
+			return found, err
+		}
+	}
+	return s.assets(ctx, zip, p.Digest)
+}
+
+// hosted returns the bundles that GitHub's API lists.
+func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, subject digest.Digest) ([]bundle, error) {
+	s.github.mu.Lock()
+	err := s.github.limited[at.Host]
+	s.github.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	doc, err := s.small(ctx, at, header, 2*artifact.MaxBundleSize)
+	if isNotFound(err) {
+		return nil, nil
+	}
+	if isLimit(err) {
+		s.github.mu.Lock()
+		s.github.limited[at.Host] = err
+		s.github.mu.Unlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Attestations []struct {
+			Bundle json.RawMessage `json:"bundle"`
+			URL    string          `json:"bundle_url"`
+		} `json:"attestations"`
+	}
+	if err := json.Unmarshal(doc.Bytes, &list); err != nil {
+		return nil, doc.Error(fmt.Errorf("GET %s: %w", httpclient.RedactURL(at), bounded.JSONError(err)))
+	}
+	if len(list.Attestations) > maxBundles || strings.Contains(doc.Header.Get("Link"), `rel="next"`) {
+		return nil, provider.Errorf(provider.Refused, "GET %s: more than %d attestations", httpclient.RedactURL(at), maxBundles)
+	}
+	var found []bundle
+	left := 2 * artifact.MaxBundleSize
+	for _, a := range list.Attestations {
+		data := []byte(a.Bundle)
+		if len(data) == 0 || string(data) == "null" {
+			if data, err = s.compressed(ctx, a.URL); err != nil {
+				return nil, err
+			}
+		}
+		if left -= len(data); left < 0 {
+			return nil, provider.Errorf(provider.Refused, "attestations exceed %d bytes", 2*artifact.MaxBundleSize)
+		}
+		b, err := parseBundle(data, subject)
+		if err != nil {
+			return nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(at), err)
+		}
+		found = append(found, b)
+	}
+	return found, nil
+}
+
+// compressed returns the bundle at a bundle_url. The URL is signed, so it needs no
+// credentials. The body is compressed in snappy's block format.
+func (s *Source) compressed(ctx context.Context, location string) ([]byte, error) {
+	at, err := url.Parse(location)
+	if err != nil || at.Scheme != "https" || at.Host == "" || at.User != nil {
+		return nil, provider.Errorf(provider.Refused, "invalid bundle_url: want an https URL without credentials")
+	}
+	doc, err := s.small(ctx, at, nil, artifact.MaxBundleSize)
+	if err != nil {
+		return nil, err
+	}
+	size, err := s2.DecodedLen(doc.Bytes)
+	if err == nil && size > artifact.MaxBundleSize {
+		return nil, provider.Errorf(provider.Refused, "GET %s: Sigstore bundle exceeds %d bytes", httpclient.RedactURL(at), artifact.MaxBundleSize)
+	}
+	var data []byte
+	if err == nil {
+		data, err = s2.Decode(nil, doc.Bytes)
+	}
+	if err != nil {
+		return nil, provider.Errorf(provider.Refused, "GET %s: decompressing the Sigstore bundle: %v", httpclient.RedactURL(at), err)
+	}
+	return data, nil
+}
+
+// assets returns the Sigstore bundle next to a file, such as FILE.sigstore.json. It ignores
+// files in other formats, and returns an error for bundles that cover other content.
+func (s *Source) assets(ctx context.Context, file *url.URL, subject digest.Digest) ([]bundle, error) {
+	for _, suffix := range []string{".sigstore.json", ".bundle"} {
+		at := *file
+		at.Path, at.RawPath = file.Path+suffix, ""
+		doc, err := s.small(ctx, &at, nil, artifact.MaxBundleSize)
+		var status *provider.StatusError
+		if errors.As(err, &status) && slices.Contains([]int{http.StatusNotFound, http.StatusForbidden, http.StatusGone}, status.Status) {
+			continue // storage services respond with 403 for missing files
+		}
+		if err != nil {
+			return nil, err
+		}
+		if _, err := artifact.ParseBundle(doc.Bytes); err != nil {
+			continue
+		}
+		b, err := parseBundle(doc.Bytes, subject)
+		if err != nil {
+			return nil, fmt.Errorf("GET %s: %w", httpclient.RedactURL(&at), err)
+		}
+		return []bundle{b}, nil
+	}
+	return nil, nil
+}
+
+func parseBundle(data []byte, subject digest.Digest) (bundle, error) {
+	parsed, err := artifact.ParseBundle(data)
+	if err == nil && !parsed.Covers(subject) {
+		err = errOtherSubject
+	}
+	return bundle{parsed, data}, err
+}
+
+var errOtherSubject = provider.Errorf(provider.Refused, "Sigstore bundle covers other content")
+
+// small requests a document with a slot of the pool.
+func (s *Source) small(ctx context.Context, at *url.URL, header http.Header, limit int64) (httpclient.Document, error) {
+	release, err := s.pool.Acquire(ctx, at.Host)
+	if err != nil {
+		return httpclient.Document{}, err
+	}
+	defer release()
+	return httpclient.Get(ctx, s.client, at, httpclient.Request{Header: header, Limit: limit})
+}

@@ -1,0 +1,104 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// RequiresApproval reports whether the releases of a provider must be approved.
+func (p Policy) RequiresApproval(a provider.Address) bool {
+	rule, _ := p.Rules.For(a)
+	return !p.Approvers.IsZero() || len(rule.ApprovalKeys) > 0
+}
+
+// HasApprovalRules reports whether the releases of any provider must be approved.
+func (p Policy) HasApprovalRules() bool {
+	return !p.Approvers.IsZero() || slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.ApprovalKeys) > 0 })
+}
+
+// CheckApproval returns a *[RefusedError] if a release must be approved and is not. The
+// approval must be signed by a key of Approvers and by a key of the rule for the
+// provider, whichever are set. It must not have expired, and no later denial may be
+// recorded, even if the denial is not signed. CheckApproval trusts the current time, and
+// returns the errors of Decisions.
+func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
+	return p.checkApproval(ctx, r, provider.Verdict{})
+}
+
+func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provider.Verdict) error {
+	if !p.RequiresApproval(r.Address) {
+		return nil
+	}
+	var decisions []artifact.SignedDecision
+	err := provider.ErrWrongSource
+	if p.Decisions != nil {
+		decisions, err = p.Decisions(ctx, r)
+	}
+	var problem string
+	switch {
+	case errors.Is(err, provider.ErrWrongSource):
+		problem = "an approval is required, which only OCI repositories can contain"
+	case err != nil:
+		return err
+	default:
+		problem = p.unapproved(r.Address, decisions, time.Now())
+	}
+	if problem == "" {
+		return nil
+	}
+	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true}
+}
+
+// unapproved describes why decisions, oldest first, contain no valid approval.
+func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision, now time.Time) (problem string) {
+	rule, _ := p.Rules.For(a)
+	problem = "no approval is recorded"
+	for _, d := range decisions {
+		switch {
+		case d.Kind == artifact.DecisionDeny:
+			problem = "the last decision is a denial"
+		case d.Verdict != artifact.VerdictAllow || d.Kind == artifact.DecisionGate:
+		case problem == "": // an earlier approval is valid
+		case !p.isApprover(rule, d):
+			problem = "the approval is not signed by an approval key"
+		case !d.Expires.IsZero() && now.After(d.Expires):
+			problem = "the approval expired on " + d.Expires.Format(time.DateOnly)
+		default:
+			problem = ""
+		}
+	}
+	return problem
+}
+
+// isApprover reports whether a decision is signed by a key that can approve releases.
+func (p Policy) isApprover(rule Rule, d artifact.SignedDecision) bool {
+	if !p.Approvers.IsZero() && p.Approvers.DecisionSigner(d) == "" {
+		return false
+	}
+	if len(rule.ApprovalKeys) == 0 {
+		return true
+	}
+	stored, _ := parseKeys(d.Keys)
+	isListed := func(fingerprint string) bool { return slices.Contains(rule.ApprovalKeys, fingerprint) }
+	signer, _ := signerOf(d.Statement, d.Signature, slices.Concat(p.Keyring.keys, stored), isListed)
+	return signer != ""
+}
+
+// DecisionSigner returns the fingerprint of the primary key that made a valid signature
+// of a decision. If the keyring is the zero value, the key is taken from the decision,
+// which proves nothing about the identity of the signer. If no key made a valid
+// signature, or if the key is expired or revoked, DecisionSigner returns an empty
+// string.
+func (k Keyring) DecisionSigner(d artifact.SignedDecision) string {
+	keys := k.keys
+	if k.IsZero() {
+		keys, _ = parseKeys(d.Keys)
+	}
+	signer, _ := signerOf(d.Statement, d.Signature, keys, func(string) bool { return true })
+	return signer
+}
