@@ -20,7 +20,7 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.com
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
 ROUND_TOOLS := bin/tools/tofu bin/tools/registry
-E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft
+E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft bin/tools/cosign
 PEERS     := bin/tools/crane bin/tools/regsync
 MODULE_PEERS := bin/tools/oras
 LOADER    := bin/tools/vegeta
@@ -33,16 +33,16 @@ PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
 # Absolute paths of the programs for end-to-end tests and benchmarks.
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
-          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" TIME_MODULE="$(CURDIR)/e2e/tools/time"
+          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" COSIGN="$(TOOLS)/cosign" TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 # The end-to-end tests of make test cover each flow once with the real tofu, registry, and provider.
 ROUND = ^Test(TofuInstallsMirroredProviders|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsLockedProviders|TofuInstallsPromotedRelease|BuildMatrix|LostZip)$$
 
 # By default, make bench-peers updates the page. PEERFLAGS='-rows unpack -n 3' prints only the matching rows instead.
-PEERFLAGS ?= -page "$(CURDIR)/docs/performance.md"
+PEERFLAGS ?= -page "$(CURDIR)/e2e/RESULTS.md"
 
 # By default, make bench-serve updates the page. LOADFLAGS='-n 3' prints the tables instead.
-LOADFLAGS ?= -page "$(CURDIR)/docs/performance.md"
+LOADFLAGS ?= -page "$(CURDIR)/e2e/RESULTS.md"
 
 .PHONY: help
 help: ## list the targets
@@ -210,11 +210,11 @@ bench: build $(E2E_TOOLS) $(MODULE_PEERS) ## run the benchmarks
 	$(E2E_ENV) ORAS="$(TOOLS)/oras" $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
 
 .PHONY: bench-peers
-bench-peers: build $(E2E_TOOLS) $(PEERS) ## compare with other tools, and write the tables to docs/performance.md
+bench-peers: build $(E2E_TOOLS) $(PEERS) ## compare with other tools, and write the table to e2e/RESULTS.md
 	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
 
 .PHONY: bench-serve
-bench-serve: build $(LOADER) ## measure serve under load and compared with nginx, and write the tables to docs/performance.md; requires Linux
+bench-serve: build $(LOADER) ## measure serve under load and compared with nginx, and write the tables to e2e/RESULTS.md; requires Linux
 	TOFU_OCI="$(BIN)/tofu-oci" VEGETA="$(TOOLS)/vegeta" $(GO) run -C e2e ./load -disk "$(BIN)" $(LOADFLAGS)
 
 .PHONY: soak

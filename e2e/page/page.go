@@ -1,4 +1,4 @@
-// Package page inserts measurements into pages of the documentation.
+// Package page inserts measurements into Markdown files.
 package page
 
 import (

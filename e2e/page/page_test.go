@@ -23,17 +23,17 @@ func TestWriteReplacesOnlyGeneratedText(t *testing.T) {
 	}
 }
 
-// TestPerformancePageHasMarkers checks that docs/performance.md contains the comments
-// of both targets.
-func TestPerformancePageHasMarkers(t *testing.T) {
+// TestResultsHaveMarkers checks that e2e/RESULTS.md contains the comments of both
+// targets.
+func TestResultsHaveMarkers(t *testing.T) {
 	t.Parallel()
-	ours, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))
+	ours, err := os.ReadFile(filepath.Join("..", "RESULTS.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, target := range []string{"bench-peers", "bench-serve"} {
 		if _, err := page.Between(string(ours), target, "new"); err != nil {
-			t.Errorf("docs/performance.md: %v", err)
+			t.Errorf("e2e/RESULTS.md: %v", err)
 		}
 	}
 }

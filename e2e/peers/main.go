@@ -75,7 +75,7 @@ func parseAndRun(ctx context.Context) error {
 	return run(ctx, options{rows: wanted, rounds: *rounds, page: *into, disk: dir})
 }
 
-// run runs all measurements on both file systems.
+// run runs all measurements and reports the results.
 func run(ctx context.Context, o options) error {
 	// 1. Prepare the programs, the packages, and the origin registry.
 	w, err := newWorld(ctx, o.disk)
@@ -83,9 +83,13 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	defer w.close()
-	// 2. Measure on each file system.
+	// 2. Measure on each file system. The page contains only the first one.
+	found := places(o.disk)
+	if o.page != "" {
+		found = found[:1]
+	}
 	var tables []table
-	for _, p := range places(o.disk) {
+	for _, p := range found {
 		t, err := measureAt(ctx, w, p, o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)

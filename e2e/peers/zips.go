@@ -72,7 +72,7 @@ type archive struct {
 
 // writeZip writes a package's zip, which contains a text file and an executable of
 // about unpacked bytes. The executable consists of blocks in an order that depends on
-// seed. Equal arguments produce equal zips.
+// seed. Identical arguments produce identical zips.
 func writeZip(path, executable string, blocks []block, unpacked int64, seed uint64) (made archive, err error) {
 	// 1. Select the blocks.
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -63,7 +63,7 @@ func screen(scenes []Scene) (all []row, seconds float64) {
 		seconds += breath
 		lines := strings.Split(strings.TrimRight(s.Output, "\n"), "\n")
 		for _, line := range lines {
-			all = append(all, wrap(colour(line), seconds)...)
+			all = append(all, wrap(colored(line), seconds)...)
 			seconds += perLine
 		}
 		all = append(all, row{from: seconds})
@@ -72,8 +72,8 @@ func screen(scenes []Scene) (all []row, seconds float64) {
 	return all, seconds + rest
 }
 
-// colour splits a line into colored spans.
-func colour(line string) (spans []span) {
+// colored splits a line into colored spans.
+func colored(line string) (spans []span) {
 	at := 0
 	for _, found := range notable.FindAllStringSubmatchIndex(line, -1) {
 		class := classGood

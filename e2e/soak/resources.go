@@ -52,7 +52,7 @@ func look() (h resources, err error) {
 }
 
 // quiet releases hanging requests, closes idle connections, and waits until the
-// resource usage no longer decreases or is as low as before. It returns the lowest
+// resource usage stops decreasing or is as low as before. It returns the lowest
 // usage.
 func (w *world) quiet(ctx context.Context, before resources) (least resources, err error) {
 	w.faults.stop()

@@ -25,7 +25,7 @@ var scripts = []string{
 }
 
 // TestUnit runs the unit tests and compares failed and skipped tests with known.txt. It
-// reports unlisted tests that fail, and listed tests that pass or no longer exist.
+// reports unlisted tests that fail, and listed tests that pass or are missing.
 //
 // Wine itself fails occasionally, for example with "Internal error" when it starts a
 // program. Therefore, TestUnit repeats the tests of packages with unexpected failures
