@@ -41,7 +41,8 @@ func (g Gate) appliesTo(c Candidate) bool {
 
 // enforce runs one gate.
 func (g Gate) enforce(ctx context.Context, repo repository.Repository, c Candidate) error {
-	a, valid := g.earlier(ctx, repo, c)
+	last, n := g.earlier(ctx, repo, c)
+	a, valid := g.reuse(c, last)
 	var denial repository.DecisionRecord
 	var failure error
 	if !valid {
@@ -53,7 +54,7 @@ func (g Gate) enforce(ctx context.Context, repo repository.Repository, c Candida
 			a = failed(failure)
 		}
 		var err error
-		denial, err = g.record(ctx, repo, c, a)
+		denial, err = g.record(ctx, repo, c, a, last, n)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,29 +15,50 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// id identifies the gate and its command in records.
-func (g Gate) id() string { return g.Name + "@" + g.command().Encoded()[:12] }
+// maxRecords is the number of recorded decisions about an index after which holds aren't
+// recorded, and denials aren't replaced. It is less than the number that can be read.
+const maxRecords = 100
 
-// made reports whether the gate made a recorded decision. A name from a command line
-// identifies a gate only together with its command.
-func (g Gate) made(d artifact.Decision) bool {
-	return d.Kind == artifact.DecisionGate && (d.Gate == g.id() || g.Named && nameOf(d) == g.Name)
+// id identifies the gate and its command in records. The separator specifies whether the
+// user chose the name.
+func (g Gate) id() string {
+	separator := ":"
+	if g.Named {
+		separator = "@"
+	}
+	return g.Name + separator + g.command().Encoded()[:12]
 }
 
-// nameOf returns the name of the gate that made a decision.
-func nameOf(d artifact.Decision) string {
-	name, _, _ := strings.Cut(d.Gate, "@")
-	return name
+// parseID returns the parts of an identifier in a record.
+func parseID(id string) (name, command string, named bool) {
+	i := strings.LastIndexAny(id, "@:")
+	if i < 0 {
+		return id, id, false
+	}
+	return id[:i], id[i+1:], id[i] == '@'
+}
+
+// isSame reports whether two identifiers in records belong to the same gate. A name from a
+// command line identifies a gate only together with its command.
+func isSame(a, b string) bool {
+	nameA, commandA, namedA := parseID(a)
+	nameB, commandB, namedB := parseID(b)
+	return commandA == commandB || namedA && namedB && nameA == nameB
+}
+
+// made reports whether the gate made a recorded decision.
+func (g Gate) made(d artifact.Decision) bool {
+	return d.Kind == artifact.DecisionGate && isSame(d.Gate, g.id())
+}
+
+// Made reports whether one of the gates made a recorded decision.
+func (gs Gates) Made(d artifact.Decision) bool {
+	return slices.ContainsFunc(gs, func(g Gate) bool { return g.made(d) })
 }
 
 // Reconsider reports whether a gate decides again about a version that it has denied.
 func (gs Gates) Reconsider(r repository.DecisionRecord) bool {
-	for _, g := range gs {
-		if r.Verdict == artifact.VerdictDeny && g.made(r.Decision) && !time.Now().Before(r.ValidUntil) {
-			return true
-		}
-	}
-	return false
+	return r.Verdict == artifact.VerdictDeny && gs.Made(r.Decision) && !time.Now().Before(r.ValidUntil)
 }
 
 // about returns the record of a decision about a release.
@@ -46,33 +68,41 @@ func (g Gate) about(repo repository.Reader, c Candidate, v Verdict) artifact.Dec
 	return d
 }
 
-// earlier returns a recorded answer that is still valid. Copies include the records of
-// their source. Therefore, results are reused for copied releases only if the run's key
-// signed them.
-func (g Gate) earlier(ctx context.Context, repo repository.Reader, c Candidate) (a Answer, found bool) {
-	if c.Signer == nil && (c.Action == Copy || c.Action == Promote) {
-		return a, false
-	}
+// earlier returns the last recorded decision of the gate about the release, and the
+// number of decisions of gates about the index.
+func (g Gate) earlier(ctx context.Context, repo repository.Repository, c Candidate) (last repository.DecisionRecord, n int) {
 	records, err := repository.Decisions(ctx, repo, c.Index.Descriptor.Digest, artifact.DecisionGate)
 	if err != nil {
-		return a, false // the gate decides again
+		return last, maxRecords // the gate decides again
 	}
-	now := time.Now()
 	for _, r := range records {
-		if r.Gate != g.id() || !r.IsAbout(g.about(repo, c, "")) || c.Signer != nil && !c.Signer.Signed(r.Statement, r.Signature) {
-			continue
+		if g.made(r.Decision) && r.IsAbout(g.about(repo, c, "")) && (c.Signer == nil || c.Signer.Signed(r.Statement, r.Signature)) {
+			last = r
 		}
-		a = Answer{Verdict: Verdict(r.Verdict), Reason: r.Reason, ValidUntil: r.ValidUntil, Expires: r.Expires}
-		found = now.Before(r.ValidUntil) && (r.Expires.IsZero() || now.Before(r.Expires)) && a.Verdict != Deny
 	}
-	return a, found
+	return last, len(records)
 }
 
-// record stores an answer. It returns the record of a denial, which is also stored under
-// the denial's tag unless the version is released.
-func (g Gate) record(ctx context.Context, repo repository.Repository, c Candidate, a Answer) (r repository.DecisionRecord, err error) {
+// reuse returns the answer in a recorded decision if it is still valid. Copies include the
+// records of their source. Therefore, results are reused for copied releases only if the
+// run's key signed them.
+func (g Gate) reuse(c Candidate, last repository.DecisionRecord) (a Answer, valid bool) {
+	now := time.Now()
+	a = Answer{Verdict: Verdict(last.Verdict), Reason: last.Reason, ValidUntil: last.ValidUntil, Expires: last.Expires}
+	return a, last.Gate == g.id() && a.Verdict != Deny && now.Before(last.ValidUntil) && (last.Expires.IsZero() || now.Before(last.Expires)) &&
+		(c.Signer != nil || c.Action != Copy && c.Action != Promote)
+}
+
+// record stores an answer, unless it repeats the last decision and isn't valid for longer.
+// It returns the record of a denial, which is also stored under the denial's tag unless
+// the version is released. Denials of people and other gates are kept. n is the number of
+// decisions of gates about the index.
+func (g Gate) record(ctx context.Context, repo repository.Repository, c Candidate, a Answer, last repository.DecisionRecord, n int) (r repository.DecisionRecord, err error) {
 	d := g.about(repo, c, a.Verdict)
 	d.Reason, d.ValidUntil, d.Expires = a.Reason, a.ValidUntil.Truncate(time.Second), a.Expires
+	repeated := func(before repository.DecisionRecord) bool {
+		return before.Repeats(d) && !d.ValidUntil.After(before.ValidUntil)
+	}
 	packed, err := d.Pack(c.Index.Descriptor, c.Signer)
 	if err != nil {
 		return r, err
@@ -81,6 +111,9 @@ func (g Gate) record(ctx context.Context, repo repository.Repository, c Candidat
 		return r, err
 	}
 	if a.Verdict != Deny {
+		if repeated(last) || a.Verdict == Hold && n >= maxRecords {
+			return r, nil
+		}
 		err = repository.AttachDecision(ctx, repo, packed, c.Index.Descriptor)
 		if errors.Is(err, repository.ErrNoReferrersList) && a.Expires.IsZero() {
 			err = nil // only the end of an allowance must be known later
@@ -92,6 +125,10 @@ func (g Gate) record(ctx context.Context, repo repository.Repository, c Candidat
 	live, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 	if err != nil || live.Exists() {
 		return r, err
+	}
+	denial, denied, err := repository.ReadDenial(ctx, repo, c.Release.Version)
+	if err != nil || denied && (repeated(denial) || !g.made(denial.Decision) || n >= maxRecords) {
+		return denial, err
 	}
 	r.Tag = artifact.DeniedTag(c.Release.Version)
 	return r, repository.RecordDenial(ctx, repo, c.Release.Version, packed, c.Index.Descriptor)
@@ -108,10 +145,18 @@ func (e *ExpiredError) Error() string {
 }
 
 // Gate returns the name of the gate.
-func (e *ExpiredError) Gate() string { return nameOf(e.Record.Decision) }
+func (e *ExpiredError) Gate() string {
+	name, _, _ := parseID(e.Record.Decision.Gate)
+	return name
+}
 
-// CheckExpired returns an *[ExpiredError] if the last decision of a gate about an index
-// is an allowance that has expired.
+// DenyExpired reports whether versions with this expired allowance are denied.
+func (gs Gates) DenyExpired(e *ExpiredError) bool {
+	return slices.ContainsFunc(gs, func(g Gate) bool { return g.DenyExpired && g.made(e.Record.Decision) })
+}
+
+// CheckExpired returns an *[ExpiredError] if the last allowance of a gate for an index has
+// expired.
 func CheckExpired(ctx context.Context, repo repository.Reader, index digest.Digest) error {
 	records, err := repository.Decisions(ctx, repo, index, artifact.DecisionGate)
 	if err != nil && !errors.Is(err, repository.ErrNoReferrersList) {
@@ -123,20 +168,19 @@ func CheckExpired(ctx context.Context, repo repository.Reader, index digest.Dige
 	return nil
 }
 
-// Expired returns an error if the last decision of a gate in records, oldest first, is an
-// allowance that has expired. Otherwise, it returns nil.
+// Expired returns an error if the last allowance of a gate in records, oldest first, has
+// expired. Otherwise, it returns nil. Only the gate can renew its allowance, so other
+// decisions have no effect.
 func Expired(records []repository.DecisionRecord) *ExpiredError {
-	last := map[string]repository.DecisionRecord{}
-	for _, r := range records {
-		if r.Kind == artifact.DecisionGate {
-			last[nameOf(r.Decision)] = r
-		}
-	}
-	for _, r := range records {
-		isLast := last[nameOf(r.Decision)].Digest == r.Digest
-		if isLast && r.Verdict == artifact.VerdictAllow && !r.Expires.IsZero() && !time.Now().Before(r.Expires) {
+	for i, r := range records {
+		renews := func(later repository.DecisionRecord) bool { return allows(later) && isSame(later.Gate, r.Gate) }
+		if allows(r) && !r.Expires.IsZero() && !time.Now().Before(r.Expires) && !slices.ContainsFunc(records[i+1:], renews) {
 			return &ExpiredError{r}
 		}
 	}
 	return nil
+}
+
+func allows(r repository.DecisionRecord) bool {
+	return r.Kind == artifact.DecisionGate && r.Verdict == artifact.VerdictAllow
 }

@@ -21,6 +21,9 @@ type DenyOptions struct {
 	Reason string
 	// By names the person who made the decision. It can be empty.
 	By string
+	// Gate, if not empty, identifies the gate that made the decision, as in
+	// [artifact.Decision]. This gate can revoke the denial.
+	Gate string
 	// Signer, if not nil, signs the record of the denial.
 	Signer artifact.Signer
 	// Aliases lists other providers whose releases the repository can contain.
@@ -60,6 +63,9 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	r := Result{Address: d.address, Version: d.version, Status: publish.Denied, Tag: artifact.DeniedTag(d.version)}
 	denial := repository.NewDecision(d.repo, artifact.DecisionDeny, artifact.VerdictDeny, d.address, d.version)
 	denial.Reason, denial.By, denial.Packages = d.options.Reason, d.options.By, map[string]digest.Digest{}
+	if denial.Gate = d.options.Gate; denial.Gate != "" {
+		denial.Kind = artifact.DecisionGate
+	}
 	if err := denial.Check(); err != nil {
 		return r, err
 	}

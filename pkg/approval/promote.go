@@ -161,7 +161,7 @@ func (p promotion) renew(ctx context.Context, r *Result, version repository.Insp
 		return nil
 	}
 	err := gate.CheckExpired(ctx, p.repo, version.Digest)
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || !p.options.Gates.Has(expired.Gate()) {
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || !p.options.Gates.Made(expired.Record.Decision) {
 		if ok {
 			err = nil
 		}

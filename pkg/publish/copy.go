@@ -172,7 +172,7 @@ var errStaged = errors.New("the release is staged")
 // *[gate.HeldError] or errStaged.
 func (c *copying) beforeTag(ctx context.Context, i repository.Inspection, v provider.Verdict) error {
 	err := gate.CheckExpired(ctx, c.from, i.Digest)
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok && c.options.Gates.Has(expired.Gate()) {
+	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok && c.options.Gates.Made(expired.Record.Decision) {
 		err = nil // the gate decides again
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +84,13 @@ func gateProgram(args []string) error {
 		_, err = fmt.Println(`{"verdict":"allow"}`)
 		return err
 	}
-	_, err = io.WriteString(os.Stdout, args[1])
+	answer := []byte(args[1])
+	if args[1] == "answer" { // the answer is in a file
+		if answer, err = os.ReadFile(args[0] + ".answer"); err != nil {
+			return err
+		}
+	}
+	_, err = os.Stdout.Write(answer)
 	return err
 }
 
@@ -97,7 +102,7 @@ func gateOf(t *testing.T, mode string, args ...string) (gate.Gate, string) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "call")
-	return gate.Gate{Name: "scan", Command: append([]string{self, asProgram, "gate", file, mode}, args...)}, file
+	return gate.Gate{Name: "scan", Named: true, Command: append([]string{self, asProgram, "gate", file, mode}, args...)}, file
 }
 
 func readCall(t *testing.T, file string) (c gateCall) {
@@ -354,7 +359,6 @@ func TestGateDenies(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		g, file := gateOf(t, denies)
-		g.Named = true
 		_, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
 		denied, ok := errors.AsType[*repository.DeniedError](err)
 		if !ok || denied.Record.Reason != "contains GO-2024-0001" || !strings.HasPrefix(denied.Record.Gate, "scan@") {
@@ -402,7 +406,6 @@ func TestGateKeepsDenial(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.layout(t)
 	g, _ := gateOf(t, `{"verdict":"deny","reason":"vulnerable","valid_for":"1h"}`)
-	g.Named = true
 	for range 2 {
 		if _, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}}); provider.KindOf(err) != provider.Conflict {
 			t.Errorf("error %v, want a denial", err)
@@ -513,6 +516,135 @@ func TestPromoteRenewsAllowance(t *testing.T) {
 	if err := errors.Join(promote(allowing), gate.CheckExpired(t.Context(), repo, index)); err != nil || to.digest(t) != index {
 		t.Errorf("renewed: %v", err)
 	}
+}
+
+// TestExpiredAllowanceStays checks that only an allowance of the same gate renews an expired
+// allowance.
+func TestExpiredAllowanceStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.registry(t, registrytest.Options{})
+	allowing, _ := gateOf(t, allows)
+	index := w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{allowing}}).Digest
+	repo := to.open(t)
+	i, err := repository.Inspect(t.Context(), repo, "1.2.3", repository.DepthIndex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := repository.Decisions(t.Context(), repo, index)
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%+v, %v", records, err)
+	}
+	d := records[0].Decision
+	d.Time, d.Expires = d.Time.Add(time.Millisecond), time.Now().Add(-time.Minute)
+	if err := repository.Record(t.Context(), repo, d, i.Descriptor, nil); err != nil {
+		t.Fatal(err)
+	}
+	promote := func(g gate.Gate) error {
+		_, err := approval.Promote(t.Context(), repo, w.address, w.version, approval.PromoteOptions{Gates: gate.Gates{g}})
+		return err
+	}
+	for mode, want := range map[string]error{holds: new(gate.HeldError), "crash": new(gate.HeldError), denies: new(repository.DeniedError)} {
+		g, _ := gateOf(t, mode)
+		err := promote(g)
+		if expired := gate.CheckExpired(t.Context(), repo, index); provider.KindOf(err) != provider.KindOf(want) || expired == nil {
+			t.Errorf("%s: error %v, expired: %v", mode, err, expired)
+		}
+	}
+	// The name of a program identifies a gate only together with its command.
+	other, _ := gateOf(t, allows)
+	other.Named = false
+	_, err = w.publisher().Copy(t.Context(), repo, w.layout(t).open(t), w.address, w.version, publish.Options{Gates: gate.Gates{other}})
+	if !errors.As(err, new(*gate.ExpiredError)) {
+		t.Errorf("error %v", err)
+	}
+	allowing.Name, allowing.Named = "program", false
+	if err := errors.Join(promote(allowing), gate.CheckExpired(t.Context(), repo, index)); err != nil {
+		t.Errorf("the same command: %v", err)
+	}
+}
+
+// TestGateKeepsOtherDenials checks that the denial of a gate replaces neither the denial of
+// a person nor that of another gate.
+func TestGateKeepsOtherDenials(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	g, _ := gateOf(t, denies)
+	other, _ := gateOf(t, `{"verdict":"deny","reason":"no license"}`)
+	other.Name = "policy"
+	for _, gates := range []gate.Gates{nil, {other}} {
+		to := w.layout(t)
+		repo := to.open(t)
+		if gates == nil {
+			_, err := w.run(t, to, publish.Options{Stage: true})
+			if err == nil {
+				_, err = approval.Deny(t.Context(), repo, w.address, w.version, approval.DenyOptions{Reason: "no license"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := w.run(t, to, publish.Options{Gates: gates, SkipDenied: true}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := w.run(t, to, publish.Options{Gates: append(gate.Gates{g}, gates...), Force: true})
+		if denial, _, failed := repository.ReadDenial(t.Context(), repo, w.version); !errors.As(err, new(*repository.DeniedError)) || denial.Reason != "no license" || failed != nil {
+			t.Errorf("error %v, denial %+v, %v", err, denial, failed)
+		}
+	}
+}
+
+// TestGateRecordsOnce checks that repeated decisions are recorded only once, and that the
+// number of records is limited.
+func TestGateRecordsOnce(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		g, file := gateOf(t, "answer")
+		decide := func(answers ...string) {
+			t.Helper()
+			for _, answer := range answers {
+				if err := os.WriteFile(file+".answer", []byte(answer), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}, SkipDenied: true})
+				if err != nil && !errors.As(err, new(*gate.HeldError)) {
+					t.Errorf("%+v, %v", result, err)
+				}
+			}
+		}
+		decide(holds, holds, `{"verdict":"hold","reason":"no license"}`, holds, holds, denies, denies)
+		repo := to.open(t)
+		i, err := repository.Inspect(t.Context(), repo, artifact.PendingTag(w.version), repository.DepthIndex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := func(want ...string) {
+			t.Helper()
+			records, err := repository.Decisions(t.Context(), repo, i.Digest)
+			var got []string
+			for _, r := range records {
+				got = append(got, r.Reason)
+			}
+			slices.Sort(got)
+			slices.Sort(want)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+		want := []string{"no owner", "no license", "no owner", "contains GO-2024-0001"}
+		check(want...)
+		for n := len(want); n < 100; n++ {
+			d := repository.NewDecision(repo, artifact.DecisionGate, artifact.VerdictHold, w.address, w.version)
+			d.Gate, d.Reason = "scan@000000000000", fmt.Sprintf("reason %d", n)
+			if err := repository.Record(t.Context(), repo, d, i.Descriptor, nil); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, d.Reason)
+		}
+		decide(`{"verdict":"hold","reason":"not recorded"}`, `{"verdict":"deny","reason":"not recorded"}`)
+		check(want...)
+		decide(`{"verdict":"allow","reason":"exception OPS-4711","expires":"2100-01-01"}`)
+		check(append(want, "exception OPS-4711")...)
+	})
 }
 
 // TestGateScript runs the example in the documentation.

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,27 +238,40 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	return h
 }
 
-// deny applies the deny block of the declaration, regardless of the plan.
+// deny applies the deny block of the declaration or the end of a gate's allowance,
+// regardless of the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
+	o, err := x.denial(ctx, repo, a)
+	if err != nil {
+		return err
+	}
+	o.Aliases = x.wanted[a.Provider].Settings.Aliases
+	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
+	if err == nil && done.Live != nil {
+		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.Live)
+	}
+	return err
+}
+
+// denial returns the reason for a denial, and who made the decision.
+func (x *applier) denial(ctx context.Context, repo repository.Repository, a Action) (o approval.DenyOptions, err error) {
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {
-			o := approval.DenyOptions{Reason: block.Reason, By: block.By, Aliases: x.wanted[a.Provider].Settings.Aliases}
-			done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
-			if err == nil && done.Live != nil {
-				err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.Live)
-			}
-			return err
+			return approval.DenyOptions{Reason: block.Reason, By: block.By}, nil
 		}
 	}
 	i, err := repository.Inspect(ctx, repo, artifact.Tag(a.Version), repository.DepthIndex)
 	if err == nil {
 		err = gate.CheckExpired(ctx, repo, i.Digest)
 	}
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok {
-		_, err = approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, approval.DenyOptions{Reason: expired.Error(), By: "sync", Aliases: x.wanted[a.Provider].Settings.Aliases})
-		return err
+	expired, ok := errors.AsType[*gate.ExpiredError](err)
+	switch {
+	case ok && x.Declaration.Gates.DenyExpired(expired):
+		return approval.DenyOptions{Reason: expired.Error(), By: expired.Record.By, Gate: expired.Record.Gate}, nil
+	case ok || err == nil:
+		err = errors.New("the declaration does not deny this version")
 	}
-	return cmp.Or(err, errors.New("the declaration has no deny block for this version"))
+	return o, err
 }
 
 // again calls do, and repeats the call if another run has moved a tag.

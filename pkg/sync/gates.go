@@ -132,8 +132,7 @@ func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository
 func (d *decider) decideExpired(i int) {
 	for _, v := range newestFirst(d.targets[i].expired) {
 		expired, a := d.targets[i].expired[v], d.action(i, v)
-		denies := slices.ContainsFunc(d.gates, func(g gate.Gate) bool { return g.Name == expired.Gate() && g.DenyExpired })
-		if !denies {
+		if !d.gates.DenyExpired(expired) {
 			d.add(a, Hold, expired.Error())
 			continue
 		}
@@ -148,7 +147,7 @@ func (d *decider) decideExpired(i int) {
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
 	case held != nil && r.Err == nil:
-		r.Action.Kind, r.Action.Reason = Stage, held.Error()
+		r.Action.Kind, r.Action.Tag, r.Action.Reason = Stage, r.Published.Tag, held.Error()
 	case r.Published.Status == publish.Denied:
 		r.Action.Kind, r.Action.Reason = Skip, r.Published.Denial.String()
 	default:

@@ -28,8 +28,16 @@ import (
 
 var ca *testca.CA
 
-// TestMain makes git trust the test CA.
+// TestMain makes git trust the test CA. It also lets the test binary act as a gate.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asGate {
+		answer, err := os.ReadFile(os.Args[2])
+		if err != nil {
+			panic(err)
+		}
+		_, _ = os.Stdout.Write(answer)
+		return
+	}
 	os.Exit(func() int {
 		dir, err := os.MkdirTemp("", "sync-test")
 		if err != nil {
