@@ -20,7 +20,7 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.com
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
 ROUND_TOOLS := bin/tools/tofu bin/tools/registry
-E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft bin/tools/cosign
+E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft bin/tools/cosign bin/tools/govulncheck bin/tools/opa
 PEERS     := bin/tools/crane bin/tools/regsync
 MODULE_PEERS := bin/tools/oras
 LOADER    := bin/tools/vegeta
@@ -33,7 +33,8 @@ PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
 # Absolute paths of the programs for end-to-end tests and benchmarks.
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
-          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" COSIGN="$(TOOLS)/cosign" TIME_MODULE="$(CURDIR)/e2e/tools/time"
+          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" COSIGN="$(TOOLS)/cosign" GOVULNCHECK="$(TOOLS)/govulncheck" OPA="$(TOOLS)/opa" \
+          TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 # The end-to-end tests of make test cover each flow once with the real tofu, registry, and provider.
 ROUND = ^Test(TofuInstallsMirroredProviders|TofuInstallsFromPulledFilesystemMirrors|TofuInstallsLockedProviders|TofuInstallsPromotedRelease|BuildMatrix|LostZip)$$
@@ -175,7 +176,7 @@ round: build $(ROUND_TOOLS) ## test the main flows with the real tofu, registry,
 	$(E2E_ENV) $(GO) test -C e2e -short -count=1 -timeout $(E2ETIME) -run '$(ROUND)' .
 
 .PHONY: e2e-tools
-e2e-tools: $(E2E_TOOLS) ## build terraform, regctl, and syft
+e2e-tools: $(E2E_TOOLS) ## build terraform and the programs that examine releases
 
 .PHONY: e2e
 e2e: build $(E2E_TOOLS) ## run all end-to-end tests

@@ -1,8 +1,11 @@
+//go:build unix
+
 package e2e_test
 
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,15 +17,16 @@ import (
 )
 
 // TestAttestationsWithCosign mirrors a release with an attestation that cosign signed, and
-// copies it. cosign verifies the attestation that pull writes. The registry has no
-// referrers API.
+// copies it. The gate that runs cosign holds the release if another key is required.
+// cosign also verifies the attestation that pull writes. The registry has no referrers
+// API.
 func TestAttestationsWithCosign(t *testing.T) {
 	t.Parallel()
 	// 1. Sign a zip with a key.
 	here := provider.CurrentPlatform()
 	zip := world.release.Archives[here].Path
 	dir := t.TempDir()
-	key, predicate, bundle := filepath.Join(dir, "cosign"), filepath.Join(dir, "predicate.json"), filepath.Join(dir, "bundle.json")
+	key, other, predicate, bundle := filepath.Join(dir, "cosign"), filepath.Join(dir, "other"), filepath.Join(dir, "predicate.json"), filepath.Join(dir, "bundle.json")
 	write(t, predicate, `{"buildDefinition":{},"runDetails":{}}`)
 	cosign := func(args ...string) (string, error) {
 		cmd := command(t, programs.cosign, args...)
@@ -32,6 +36,7 @@ func TestAttestationsWithCosign(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"generate-key-pair"},
+		{"generate-key-pair", "--output-key-prefix", "other"},
 		{"attest-blob", "--key", key + ".key", "--predicate", predicate, "--type", "slsaprovenance1", "--bundle", bundle, "--tlog-upload=false", "--use-signing-config=false", "--yes", zip},
 	} {
 		if text, err := cosign(args...); err != nil {
@@ -50,12 +55,19 @@ func TestAttestationsWithCosign(t *testing.T) {
 	github, host, config := serveGitHub(t)
 	github.Attest(host, signed, digest.FromBytes(content))
 	// 3. Mirror and copy the release.
-	registry, other := startRegistry(t), t.TempDir()
-	from, to := registry+"/attested/{namespace}/{type}", "oci-layout:"+filepath.ToSlash(other)+"/{namespace}/{type}"
-	mirror := command(t, programs.tofuOCI, "mirror", "hashicorp/time", "--platform", here.String(), "--attestations", "require",
-		"--to", from, "--ca-file", world.caFile, "--config", config, "--output", "json")
-	mirror.Env = append(mirror.Env, "GITHUB_SERVER_URL=https://"+host, "GITHUB_API_URL=https://"+host+"/api/v3", "GITHUB_TOKEN=ghp_secret")
-	created := parse(t, output(t, mirror))
+	from, to := startRegistry(t)+"/attested/{namespace}/{type}", "oci-layout:"+filepath.ToSlash(t.TempDir())+"/{namespace}/{type}"
+	mirror := func(publicKey string) report {
+		t.Helper()
+		gate := example(t, "cosign.sh") + " {zip} {attestations} --key " + publicKey + " --type slsaprovenance1 --insecure-ignore-tlog=true"
+		cmd := gated(t, gate, "mirror", "hashicorp/time", "--platform", here.String(), "--attestations", "require", "--to", from, "--config", config, "--output", "json")
+		cmd.Env = append(cmd.Env, "GITHUB_SERVER_URL=https://"+host, "GITHUB_API_URL=https://"+host+"/api/v3", "GITHUB_TOKEN=ghp_secret")
+		return parse(t, output(t, cmd))
+	}
+	mirror(other + ".pub")
+	if tags := tagsOf(t, from); slices.Contains(tags, fixture.TimeVersion) || !slices.Contains(tags, "pending-"+fixture.TimeVersion) {
+		t.Errorf("held: tags %q", tags)
+	}
+	created := mirror(key + ".pub")
 	if created.Items[0].Status != "created" {
 		t.Errorf("got %+v", created.Items[0])
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // programs contains the paths of the programs, which the environment specifies.
-var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, cosign, timeModule string }
+var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, cosign, govulncheck, opa, timeModule string }
 
 // world is shared by all tests. The tests do not modify it.
 var world struct {
@@ -42,7 +42,10 @@ func runTests(m *testing.M) int {
 	flag.Parse()
 	required := map[string]*string{"TOFU_OCI": &programs.tofuOCI, "TOFU": &programs.tofu, "REGISTRY": &programs.registry, "TIME_MODULE": &programs.timeModule}
 	if !testing.Short() {
-		maps.Copy(required, map[string]*string{"TERRAFORM": &programs.terraform, "REGCTL": &programs.regctl, "SYFT": &programs.syft, "COSIGN": &programs.cosign})
+		maps.Copy(required, map[string]*string{
+			"TERRAFORM": &programs.terraform, "REGCTL": &programs.regctl, "SYFT": &programs.syft, "COSIGN": &programs.cosign,
+			"GOVULNCHECK": &programs.govulncheck, "OPA": &programs.opa,
+		})
 	}
 	for name, into := range required {
 		if *into = os.Getenv(name); *into == "" {

@@ -1,0 +1,38 @@
+#!/bin/sh
+# A gate that denies executables with known vulnerabilities. It requires govulncheck.
+# Exceptions are lines such as "GO-2022-1059 2027-01-31" in a file. They end on that date.
+# Additional arguments are options of govulncheck.
+#
+#   tofu-oci mirror hashicorp/time --gate './govulncheck.sh {binary} exceptions.txt' --to …
+set -eu
+cat >/dev/null # the JSON input
+binary=$1 exceptions=$2
+shift 2
+status=0
+report=$(govulncheck -mode binary "$@" "$binary") || status=$?
+if [ "$status" -eq 0 ]; then
+  echo '{"verdict": "allow", "reason": "no known vulnerabilities"}'
+  exit
+fi
+found=$(printf '%s\n' "$report" | sed -n 's/^Vulnerability #[0-9]*: \(GO-[0-9-]*\)$/\1/p')
+if [ "$status" -ne 3 ] || [ -z "$found" ]; then
+  exit 1 # the gate fails, so the release is held
+fi
+now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+expires=9999-12-31 allowed='' denied=''
+for id in $found; do
+  end=$(awk -v id="$id" -v now="$now" '$1 == id && $2 > now { print $2; exit }' "$exceptions")
+  if [ -z "$end" ]; then
+    denied="$denied $id"
+    continue
+  fi
+  allowed="$allowed $id"
+  if expr "$end" '<' "$expires" >/dev/null; then
+    expires=$end
+  fi
+done
+if [ -n "$denied" ]; then
+  printf '{"verdict": "deny", "reason": "contains%s"}\n' "$denied"
+else
+  printf '{"verdict": "allow", "reason": "exceptions:%s", "expires": "%s"}\n' "$allowed" "$expires"
+fi
