@@ -44,7 +44,7 @@ var rows = map[string][]string{
 		"internal/catalog", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
 	},
 	"pkg/verify": {
-		"internal/gate", "pkg/approval", "pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
+		"pkg/approval", "pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
 		"internal/packagezip", "internal/schedule", "internal/atomicfile",
 	},
 	"pkg/exec": {
@@ -61,15 +61,14 @@ var rows = map[string][]string{
 	},
 	"pkg/mirror":   {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
 	"pkg/bundle":   {"pkg/artifact", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/sums", "internal/atomicfile", "internal/bounded", "internal/memo", "internal/transfer"},
-	"pkg/module":   {"internal/gate", "pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/text", "internal/transfer"},
-	"pkg/approval": {"internal/gate", "pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/trust", "internal/bounded", "internal/schedule"},
+	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/text", "internal/transfer"},
+	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/trust", "internal/bounded", "internal/schedule"},
 	"pkg/publish": {
-		"internal/gate",
 		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/sbom", "internal/schedule", "internal/transfer",
 	},
 	"internal/gate": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/trust",
+		"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/trust",
 		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/packagezip", "internal/text", "internal/transfer",
 	},
 	"pkg/pull": {
@@ -85,7 +84,7 @@ var rows = map[string][]string{
 	"internal/serve/api": {"pkg/finding", "pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/bounded", "internal/gate", "internal/memo", "internal/atomicfile", "internal/transfer",
+		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
 	},
 	"pkg/serve": {
 		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",

@@ -78,7 +78,7 @@ func mirrorAction(cmd *command) error {
 // mirrorOptions returns the options of a run that writes releases to repositories and
 // reports its results.
 func (cmd *command) mirrorOptions(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
-	o.Force, o.DryRun, o.Gates = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates
+	o.Force, o.DryRun, o.Gates = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates.Option()
 	return cmd.out.WatchMirror(mirror.Options{
 		Latest: cmd.latest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
 		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},

@@ -58,7 +58,7 @@ func modulePush(cmd *command) error {
 	if err := cmd.connect(); err != nil {
 		return err
 	}
-	options.Gates, options.Signer = cmd.gates, cmd.signer
+	options.Gates, options.Signer = cmd.gates.Option(), cmd.signer
 	p, err := modulePackage(cmd, settings.Index)
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func promoteAction(cmd *command) error {
 	}
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
 	o := approval.PromoteOptions{
-		Verify: cmd.policy.VerifySignature, Aliases: cmd.aliases, Gates: cmd.gates, Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run"),
+		Verify: cmd.policy.VerifySignature, Aliases: cmd.aliases, Gates: cmd.gates.Option(), Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run"),
 		Reason: strings.TrimSpace(cmd.c.String("reason")), By: strings.TrimSpace(cmd.c.String("by")), Signer: cmd.signer,
 	}
 	if err := parseSet(cmd.c, "expires", &o.Expires, artifact.ParseExpiry); err != nil {

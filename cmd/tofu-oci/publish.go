@@ -73,7 +73,7 @@ func publishAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	options.Aliases, options.Platforms, options.Gates = cmd.aliases, cmd.platforms, cmd.gates
+	options.Aliases, options.Platforms, options.Gates = cmd.aliases, cmd.platforms, cmd.gates.Option()
 	return cmd.publish(src, a, repo, options)
 }
 

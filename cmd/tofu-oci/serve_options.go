@@ -146,7 +146,7 @@ func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, erro
 		Source:   cmd.originWithLifetime(served.MaxAge / 2),
 		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
-		Publish:  publish.Options{Aliases: cmd.aliases, Gates: cmd.gates, Verify: verifyOffered(cmd, served.From)},
+		Publish:  publish.Options{Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From)},
 	}
 	if err := parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ package gate
 
 import (
 	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,17 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-)
-
-// Actions for which gates can run. Module includes all actions for modules, and Import
-// includes modules.
-const (
-	Mirror  = "mirror"
-	Publish = "publish"
-	Copy    = "copy"
-	Import  = "import"
-	Promote = "promote"
-	Module  = "module"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
 // Files that a gate can need.
@@ -41,8 +30,9 @@ const (
 )
 
 var (
-	// Actions lists all actions.
-	Actions = []string{Mirror, Publish, Promote, Copy, Import, Module}
+	// Actions lists all actions. Module includes all actions for modules, and import
+	// includes modules.
+	Actions = []string{publish.ActionMirror, publish.ActionPublish, publish.ActionPromote, publish.ActionCopy, publish.ActionImport, publish.ActionModule}
 	// Files lists all files that a gate can need.
 	Files = []string{needZip, needBinary, needSBOM, needAttestations}
 )
@@ -103,25 +93,3 @@ const (
 	Deny  Verdict = "deny"
 	Hold  Verdict = "hold"
 )
-
-// HeldError reports that a gate holds a release, which becomes or stays pending.
-type HeldError struct {
-	Gate string
-	// Reason is the reason that the gate stated. It is empty if the gate failed.
-	Reason string
-	// Err describes how the gate failed.
-	Err error
-}
-
-func (e *HeldError) Error() string {
-	if e.Err != nil {
-		return fmt.Sprintf("held because gate %q failed: %v", e.Gate, e.Err)
-	}
-	return fmt.Sprintf("held by gate %q: %s", e.Gate, e.Reason)
-}
-
-// Kind returns [provider.Refused].
-func (e *HeldError) Kind() provider.ErrorKind { return provider.Refused }
-
-// Unwrap returns the failure of the gate.
-func (e *HeldError) Unwrap() error { return e.Err }

@@ -12,25 +12,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
-
-// Candidate is a release that is about to get a tag. The repository already has its
-// content.
-type Candidate struct {
-	// Action is one of [Actions].
-	Action  string
-	Release provider.Release
-	Index   artifact.Blob
-	// Signature is the result of verifying the signature.
-	Signature provider.Verdict
-	// Unattested, if not nil, describes why attestations are unavailable.
-	Unattested error
-	// Signer, if not nil, signs the records of decisions.
-	Signer artifact.Signer
-}
 
 // input is the JSON object that a program receives.
 type input struct {
@@ -109,7 +95,7 @@ type changes struct {
 const notVerified provider.Trust = "not-verified"
 
 // newInput returns the input for a gate, without files.
-func newInput(ctx context.Context, repo repository.Reader, g Gate, c Candidate) (input, error) {
+func newInput(ctx context.Context, repo repository.Reader, g Gate, c publish.Candidate) (input, error) {
 	s := c.Signature
 	in := input{
 		Gate: g.Name, Action: c.Action, Repository: repo.String(), Address: c.Release.Address, Module: c.Release.Address.IsModule(),

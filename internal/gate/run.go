@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
@@ -21,7 +22,7 @@ import (
 // Run runs the program for a release whose content is in repo, and returns its answer.
 // The files that the program needs are read from repo, verified, and later removed. If
 // the program fails or its answer is invalid, Run returns an error.
-func (g Gate) Run(ctx context.Context, repo repository.Reader, c Candidate) (Answer, error) {
+func (g Gate) Run(ctx context.Context, repo repository.Reader, c publish.Candidate) (Answer, error) {
 	in, err := newInput(ctx, repo, g, c)
 	if err != nil {
 		return Answer{}, fmt.Errorf("preparing the input: %w", err)
@@ -80,7 +81,7 @@ func (gs Gates) Try(ctx context.Context, repo repository.Reader, a provider.Addr
 	if err != nil {
 		return nil, err
 	}
-	c := Candidate{Action: "run", Release: r, Index: artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}}
+	c := publish.Candidate{Action: "run", Release: r, Index: artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}}
 	if !a.IsModule() {
 		if c.Signature, err = verify(ctx, r); err != nil {
 			return nil, err

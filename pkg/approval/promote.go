@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -22,8 +21,8 @@ type PromoteOptions struct {
 	// Promote fails with this error. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Gates decide about the release before the tag is written. A held release stays
-	// pending, and Promote returns a *[gate.HeldError]. Gates don't run in a dry run.
-	Gates gate.Gates
+	// pending, and Promote returns a *[publish.HeldError]. Gates don't run in a dry run.
+	Gates publish.Gates
 	// Reason, By, and Expires record why and by whom the release was approved, and how
 	// long the approval is valid. Signer signs the record. If one of them is set, the
 	// decision is recorded, even if the version is already released. See
@@ -66,7 +65,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
 	// 1. Inspect the denial and the released version.
 	denied, err := asDenied(repository.CheckDenied(ctx, p.repo, p.version))
-	if err == nil && denied != nil && !p.options.Force && !p.options.Gates.Reconsider(denied.Record) {
+	if err == nil && denied != nil && !p.options.Force && !p.reconsiders(denied.Record) {
 		err = denied
 	}
 	if err != nil {
@@ -101,17 +100,16 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 		return p.deleteTags(ctx, r, pending, version)
 	}
 	// 3. Verify the signature.
-	release, err := oci.FromInspection(ctx, p.repo, pending, p.address, p.version, pending.Index.Platforms())
+	release, err := p.verify(ctx, &r, pending)
 	if err != nil {
 		return r, err
 	}
-	if p.options.Verify != nil {
-		if r.Verdict, err = p.options.Verify(ctx, release); err != nil {
+	if err := p.runGates(ctx, release, pending, version.Exists(), r.Verdict); err != nil {
+		if denied, _ := asDenied(err); denied == nil {
 			return r, err
 		}
-	}
-	if err := p.runGates(ctx, release, pending, r.Verdict); err != nil {
-		return r, err
+		_, failed := p.deleteTag(ctx, pending, repository.Inspection{})
+		return r, errors.Join(err, failed)
 	}
 	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
 		return r, err
@@ -129,52 +127,52 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	return p.deleteTags(ctx, r, pending, pending)
 }
 
-// runGates runs the gates, but not in a dry run. If a gate denies the release, runGates
-// deletes the pending tag.
-func (p promotion) runGates(ctx context.Context, r provider.Release, pending repository.Inspection, v provider.Verdict) error {
-	if p.options.DryRun {
+// verify returns the release under a tag after verifying its signature.
+func (p promotion) verify(ctx context.Context, r *Result, i repository.Inspection) (release provider.Release, err error) {
+	release, err = oci.FromInspection(ctx, p.repo, i, p.address, p.version, i.Index.Platforms())
+	if err == nil && p.options.Verify != nil {
+		r.Verdict, err = p.options.Verify(ctx, release)
+	}
+	return release, err
+}
+
+// runGates runs the gates for a verified release, but not in a dry run.
+func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, live bool, v provider.Verdict) error {
+	if p.options.DryRun || p.options.Gates == nil {
 		return nil
 	}
-	c := gate.Candidate{Action: gate.Promote, Release: r, Index: indexOf(pending), Signature: v, Signer: p.options.Signer}
-	err := p.options.Gates.Enforce(ctx, p.repo, c)
-	if denied, failure := asDenied(err); denied == nil {
-		return failure
-	}
-	if _, failed := p.deleteTag(ctx, pending, repository.Inspection{}); failed != nil {
-		return errors.Join(err, failed)
+	held, err := p.options.Gates.Enforce(ctx, p.repo, publish.Candidate{
+		Action: publish.ActionPromote, Release: release, Index: indexOf(i), Live: live, Signature: v, Signer: p.options.Signer,
+	})
+	if held != nil {
+		return held
 	}
 	return err
 }
 
-// confirm renews an expired allowance of a released version, and records the approval.
-func (p promotion) confirm(ctx context.Context, r *Result, version repository.Inspection) error {
-	if err := p.renew(ctx, r, version); err != nil {
-		return err
-	}
-	return p.record(ctx, r, version)
+// reconsiders reports whether a gate decides again about a version.
+func (p promotion) reconsiders(r repository.DecisionRecord) bool {
+	return p.options.Gates != nil && p.options.Gates.Reconsider(r)
 }
 
-// renew runs the gates for a released version if the allowance of one of them has expired.
-// It never deletes the version's tag.
-func (p promotion) renew(ctx context.Context, r *Result, version repository.Inspection) error {
-	if p.options.DryRun || len(p.options.Gates) == 0 {
-		return nil
-	}
-	err := gate.CheckExpired(ctx, p.repo, version.Digest)
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || !p.options.Gates.Made(expired.Record.Decision) {
-		if ok {
-			err = nil
+// confirm renews an expired allowance of a released version, and records the approval. It
+// never deletes the version's tag.
+func (p promotion) confirm(ctx context.Context, r *Result, version repository.Inspection) error {
+	if !p.options.DryRun && p.options.Gates != nil {
+		err := repository.CheckExpired(ctx, p.repo, version.Digest)
+		if expired, ok := errors.AsType[*repository.ExpiredError](err); ok {
+			if err = nil; p.reconsiders(expired.Record) {
+				var release provider.Release
+				if release, err = p.verify(ctx, r, version); err == nil {
+					err = p.runGates(ctx, release, version, true, r.Verdict)
+				}
+			}
 		}
-		return err
+		if err != nil {
+			return err
+		}
 	}
-	release, err := oci.FromInspection(ctx, p.repo, version, p.address, p.version, version.Index.Platforms())
-	if err == nil && p.options.Verify != nil {
-		r.Verdict, err = p.options.Verify(ctx, release)
-	}
-	if err != nil {
-		return err
-	}
-	return p.options.Gates.Enforce(ctx, p.repo, gate.Candidate{Action: gate.Promote, Release: release, Index: indexOf(version), Signature: r.Verdict, Signer: p.options.Signer})
+	return p.record(ctx, r, version)
 }
 
 // record records the approval of an index before the tag of the version is written.

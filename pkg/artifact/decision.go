@@ -124,6 +124,30 @@ func (d Decision) Check() error {
 	return nil
 }
 
+// GateName returns the name of the gate that made the decision.
+func (d Decision) GateName() string {
+	name, _, _ := parseGate(d.Gate)
+	return name
+}
+
+// IsByGate reports whether a gate made the decision. The gate is identified in the same
+// way as in a decision. A name from a command line identifies a gate only together with
+// its command.
+func (d Decision) IsByGate(gate string) bool {
+	name, command, named := parseGate(d.Gate)
+	otherName, otherCommand, otherNamed := parseGate(gate)
+	return d.Kind == DecisionGate && (command == otherCommand || named && otherNamed && name == otherName)
+}
+
+// parseGate parses NAME@COMMAND or, if the name is from a command line, NAME:COMMAND.
+func parseGate(gate string) (name, command string, named bool) {
+	i := strings.LastIndexAny(gate, "@:")
+	if i < 0 {
+		return gate, gate, false
+	}
+	return gate[:i], gate[i+1:], gate[i] == '@'
+}
+
 // Repeats reports whether two decisions differ only in their times.
 func (d Decision) Repeats(other Decision) bool {
 	return d.Kind == other.Kind && d.Verdict == other.Verdict && d.Gate == other.Gate && d.Reason == other.Reason && d.By == other.By &&

@@ -154,7 +154,7 @@ func storedPackage(ctx context.Context, repo repository.Repository, p Package, o
 	if err != nil {
 		return Result{}, err
 	}
-	if f.denial != nil && !o.Force && !o.Gates.Reconsider(*f.denial) {
+	if f.isDenied(o) {
 		plan, err := decide(f, provider.Package{}, o)
 		return Result{Plan: plan}, err
 	}

@@ -43,6 +43,11 @@ func (f facts) at(tag string) stored {
 	return f.released
 }
 
+// isDenied reports whether the version is denied, and nothing overrides the denial.
+func (f facts) isDenied(o PushOptions) bool {
+	return f.denial != nil && !o.Force && (o.Gates == nil || !o.Gates.Reconsider(*f.denial))
+}
+
 // gather reads the facts from the repository.
 func (j *push) gather(ctx context.Context) (f facts, err error) {
 	v := j.pkg.Version
@@ -83,7 +88,7 @@ type Plan struct {
 
 // decide computes the plan without I/O.
 func decide(f facts, zip provider.Package, o PushOptions) (Plan, error) {
-	if f.denial != nil && !o.Force && !o.Gates.Reconsider(*f.denial) {
+	if f.isDenied(o) {
 		return Plan{Status: publish.Denied, Tag: f.released.Tag, From: f.released.Digest}, &repository.DeniedError{Record: *f.denial}
 	}
 	p, err := compare(f.released, zip, o)

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -52,7 +52,7 @@ type PushOptions struct {
 	Force bool
 	// Gates decide about the package before its tag is written. A held package gets its
 	// pending tag instead.
-	Gates gate.Gates
+	Gates publish.Gates
 	// DryRun computes the result and sends nothing. Gates don't run.
 	DryRun bool
 	// Signer, if not nil, signs a checksum file of the zip, unless the tag has a
@@ -77,7 +77,7 @@ type Result struct {
 	// Files is the number of files in the zip.
 	Files int
 	// Held describes why a gate holds the package, or is nil.
-	Held *gate.HeldError
+	Held *publish.HeldError
 }
 
 // Push pushes a package to a repository. It sends the zip, then the manifest, then the
@@ -118,15 +118,13 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 		}
 		// 3. Apply the plan.
 		err = j.apply(ctx, f, &done)
-		if held, ok := errors.AsType[*gate.HeldError](err); ok { // push it under its pending tag instead
-			j.held, j.options.Stage, j.options.Gates = held, true, nil
+		if errors.Is(err, errHeld) {
+			j.options.Stage = true // push it under its pending tag instead
 			continue
 		}
 		if !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves {
-			if done.Held = j.held; err == nil && j.held != nil && j.held.Err != nil {
-				err = j.held
-			}
-			return done, err
+			done.Held = j.held
+			return done, cmp.Or(err, j.held.Failure())
 		}
 	}
 }
@@ -138,7 +136,7 @@ type push struct {
 	zip     packedZip
 	options PushOptions
 	// held is set if a gate holds the package. Gates don't run again then.
-	held *gate.HeldError
+	held *publish.HeldError
 }
 
 // packedZip is the zip of a package in a temporary file.
@@ -202,7 +200,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		}
 		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
 		now, _, err := repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
-			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed) },
+			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed, f.released.Exists()) },
 		})
 		if err == nil && now.Digest != done.Digest {
 			err = repository.ErrTagMoved
@@ -222,19 +220,28 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 	return f.denial.Remove(ctx, j.repo)
 }
 
+// errHeld is returned if a gate holds a package that was not staged.
+var errHeld = errors.New("a gate holds the package")
+
 // runGates runs the gates for a package whose content the repository has.
-func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob) error {
+func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob, live bool) (err error) {
+	if j.options.Gates == nil {
+		return nil
+	}
 	name := j.repo.String()
 	if j.repo.Traits().Registry != "" {
 		name = scheme + name
 	}
 	a := provider.ModuleAddress(name)
 	r := provider.Release{Address: a, Version: j.pkg.Version, Packages: []provider.Package{zip}}
-	err := j.options.Gates.Enforce(ctx, j.repo, gate.Candidate{Action: gate.Module, Release: r, Index: manifest, Signer: j.options.Signer})
-	if held, ok := errors.AsType[*gate.HeldError](err); ok && j.options.Stage {
-		j.held, j.options.Gates, err = held, nil, nil
+	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, Live: live, Signer: j.options.Signer}
+	if j.held, err = j.options.Gates.Enforce(ctx, j.repo, c); j.held == nil {
+		return err
 	}
-	return err
+	if j.options.Gates = nil; j.options.Stage {
+		return nil
+	}
+	return errHeld
 }
 
 // writeLatest writes the tag latest. If another run moves the tag, the last run wins.

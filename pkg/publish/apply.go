@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -58,26 +57,40 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			if err != nil {
 				return err
 			}
-			candidate := r
-			candidate.release, candidate.Unattested = r.release.WithDocuments(f.attestations), f.unattested
-			return j.runGates(ctx, candidate, packed.Index)
+			c := Candidate{
+				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, Live: f.isLive(),
+				Signature: r.Verdict, Unattested: f.unattested, Signer: j.options.Signing.Signer,
+			}
+			if j.can.Published {
+				c.Action = ActionMirror
+			}
+			return j.runGates(ctx, c)
 		},
 	})
 	r.Attached, r.Unattested = slices.Compact(slices.Sorted(slices.Values(f.attached))), f.unattested
 	return r, err
 }
 
-// runGates runs the gates for a release whose content the repository has.
-func (j *job) runGates(ctx context.Context, r Result, index artifact.Blob) error {
-	c := gate.Candidate{Action: gate.Publish, Release: r.release, Index: index, Signature: r.Verdict, Unattested: r.Unattested, Signer: j.options.Signing.Signer}
-	if j.can.Published {
-		c.Action = gate.Mirror
+// errStaged is returned instead of writing the version's tag if the release becomes
+// pending.
+var errStaged = errors.New("the release is staged")
+
+// runGates runs the gates for a release whose content the repository has. If a gate holds
+// the release, runGates stages it, and returns errStaged unless it was already staged.
+// Gates don't run again then.
+func (j *job) runGates(ctx context.Context, c Candidate) error {
+	if j.options.Gates == nil {
+		return nil
 	}
-	err := j.options.Gates.Enforce(ctx, j.repo, c)
-	if held, ok := errors.AsType[*gate.HeldError](err); ok && j.options.Stage {
-		j.held, j.options.Gates, err = held, nil, nil
+	held, err := j.options.Gates.Enforce(ctx, j.repo, c)
+	if held == nil {
+		return err
 	}
-	return err
+	wasStaged := j.options.Stage
+	if j.held, j.options.Gates, j.options.Stage = held, nil, true; wasStaged {
+		return nil
+	}
+	return errStaged
 }
 
 // results returns the results of packages.

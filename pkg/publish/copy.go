@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -84,15 +83,11 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 		copied, err := repository.Copy(ctx, c.from, c.repo, artifact.Tag(v), c.copyOptions(f))
 		done = done.withCopy(copied)
 		done.Moved = moves
-		held, isHeld := errors.AsType[*gate.HeldError](err)
-		if wouldStage := o.Stage && o.DryRun && err == nil && copied.Was != copied.Digest; isHeld || wouldStage || errors.Is(err, errStaged) {
-			if done.Tag, done.Held = artifact.PendingTag(v), held; pending.Digest == done.Digest {
+		if wouldStage := o.Stage && o.DryRun && err == nil && copied.Was != copied.Digest; wouldStage || errors.Is(err, errStaged) {
+			if done.Tag, done.Held = artifact.PendingTag(v), c.held; pending.Digest == done.Digest {
 				done.Status = Unchanged
 			}
-			if held == nil || held.Err == nil {
-				err = nil
-			}
-			return done, err
+			return done, c.held.Failure()
 		}
 		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
@@ -147,13 +142,13 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 	}
 	var verdict provider.Verdict
-	o.BeforeTag = func(ctx context.Context, release repository.Inspection) error {
+	o.BeforeTag = func(ctx context.Context, t repository.Tagging) error {
 		if f.denial == nil { // Force overrides only a denial that existed at the start
 			if err := repository.CheckDeniedNow(ctx, c.repo, c.version); err != nil {
 				return err
 			}
 		}
-		return c.beforeTag(ctx, release, verdict)
+		return c.beforeTag(ctx, t, verdict)
 	}
 	if c.options.Verify != nil {
 		o.Verify = oci.VerifyCopy(c.address, func(ctx context.Context, r provider.Release) (v provider.Verdict, err error) {
@@ -164,55 +159,44 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	return o
 }
 
-// errStaged means that the pending tag was written instead of the version's tag.
-var errStaged = errors.New("the release is staged")
-
-// beforeTag runs the gates for a release whose content was copied. If a gate holds the
-// release, or if it is staged, beforeTag writes its pending tag and returns a
-// *[gate.HeldError] or errStaged.
-func (c *copying) beforeTag(ctx context.Context, i repository.Inspection, v provider.Verdict) error {
-	err := gate.CheckExpired(ctx, c.from, i.Digest)
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); ok && c.options.Gates.Made(expired.Record.Decision) {
-		err = nil // the gate decides again
+// beforeTag runs the gates for a release whose content was copied. If the release is
+// staged, beforeTag writes its pending tag and returns errStaged.
+func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provider.Verdict) error {
+	if expired := repository.Expired(t.Decisions); expired != nil && (c.options.Gates == nil || !c.options.Gates.Reconsider(expired.Record)) {
+		return expired
 	}
-	if err != nil {
-		return err
-	}
-	index := artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
-	var held error
-	if len(c.options.Gates) > 0 {
-		release, err := oci.FromInspection(ctx, c.repo, i, c.address, c.version, i.Index.Platforms())
+	if c.options.Gates != nil {
+		release, err := oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms())
 		if err != nil {
 			return err
 		}
-		candidate := gate.Candidate{Action: gate.Copy, Release: release, Index: index, Signature: v}
+		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Live: t.Existing.Exists(), Signature: v}
 		if c.options.Import {
-			candidate.Action = gate.Import
+			candidate.Action = ActionImport
 		}
-		held = c.options.Gates.Enforce(ctx, c.repo, candidate)
-		if _, ok := errors.AsType[*gate.HeldError](held); held != nil && !ok {
-			return held
+		if err := c.runGates(ctx, candidate); err != nil && !errors.Is(err, errStaged) {
+			return err
 		}
 	}
-	if held == nil && !c.options.Stage {
+	if !c.options.Stage {
 		return nil
 	}
-	return cmp.Or(c.pushPending(ctx, i, index), held, errStaged)
+	return cmp.Or(c.pushPending(ctx, t), errStaged)
 }
 
 // pushPending writes the pending tag, unless the tag's release would lose content.
-func (c *copying) pushPending(ctx context.Context, i repository.Inspection, index artifact.Blob) error {
+func (c *copying) pushPending(ctx context.Context, t repository.Tagging) error {
 	pending, err := repository.Inspect(ctx, c.repo, artifact.PendingTag(c.version), repository.DepthManifests)
 	if err != nil {
 		return err
 	}
-	if d := repository.Compare(i, pending); pending.Exists() && !pending.IsDenial() && !c.options.Force && len(d.Conflicts)+len(d.Loses) > 0 {
+	if d := repository.Compare(t.Release, pending); pending.Exists() && !pending.IsDenial() && !c.options.Force && len(d.Conflicts)+len(d.Loses) > 0 {
 		return &repository.ConflictError{Release: pending.Tag, Reasons: d.Reasons()}
 	}
-	if pending.Digest == i.Digest {
+	if pending.Digest == t.Release.Digest {
 		return nil
 	}
-	return c.repo.PushTag(ctx, index, pending.Tag, pending.Digest)
+	return c.repo.PushTag(ctx, t.Index(), pending.Tag, pending.Digest)
 }
 
 // latestTag is the tag that OpenTofu uses for modules by default.

@@ -123,6 +123,11 @@ func (f facts) afterMove() facts {
 	}
 }
 
+// isLive reports whether the version's tag exists.
+func (f facts) isLive() bool {
+	return f.released.Exists() || f.stored.Tag == artifact.Tag(f.version) && f.stored.Exists()
+}
+
 // hasRelease reports whether the tag exists and belongs to the right provider.
 func (f facts) hasRelease() bool { return f.stored.Exists() && f.foreign == nil }
 

@@ -213,7 +213,7 @@ func TestGateFailsClosed(t *testing.T) {
 				g.Timeout = 2 * time.Second
 			}
 			result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}})
-			held, ok := errors.AsType[*gate.HeldError](err)
+			held, ok := errors.AsType[*publish.HeldError](err)
 			if !ok || held.Gate != "scan" || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hunter2") || provider.KindOf(err) != provider.Refused {
 				t.Fatalf("error %v, want %q", err, test.want)
 			}
@@ -389,7 +389,7 @@ func TestGateDenies(t *testing.T) {
 		}) {
 			t.Errorf("records %+v, %v", records, err)
 		}
-		if err := gate.CheckExpired(t.Context(), to.open(t), to.digest(t)); err != nil {
+		if err := repository.CheckExpired(t.Context(), to.open(t), to.digest(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -470,7 +470,7 @@ func TestExpiredAllowanceBlocksCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = w.publisher().Copy(t.Context(), repo, to.open(t), w.address, w.version, publish.Options{})
-	if expired, ok := errors.AsType[*gate.ExpiredError](err); !ok || expired.Gate() != "scan" || to.digest(t) != "" {
+	if expired, ok := errors.AsType[*repository.ExpiredError](err); !ok || expired.Record.GateName() != "scan" || to.digest(t) != "" {
 		t.Errorf("error %v", err)
 	}
 	if _, err := w.publisher().Copy(t.Context(), repo, to.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}}); err != nil || to.digest(t) == "" {
@@ -510,10 +510,10 @@ func TestPromoteRenewsAllowance(t *testing.T) {
 	if err := promote(denying); !errors.As(err, new(*repository.DeniedError)) || to.digest(t) != index {
 		t.Errorf("denied: %v", err)
 	}
-	if err := gate.CheckExpired(t.Context(), repo, index); err == nil {
+	if err := repository.CheckExpired(t.Context(), repo, index); err == nil {
 		t.Error("the allowance has not expired")
 	}
-	if err := errors.Join(promote(allowing), gate.CheckExpired(t.Context(), repo, index)); err != nil || to.digest(t) != index {
+	if err := errors.Join(promote(allowing), repository.CheckExpired(t.Context(), repo, index)); err != nil || to.digest(t) != index {
 		t.Errorf("renewed: %v", err)
 	}
 }
@@ -544,10 +544,10 @@ func TestExpiredAllowanceStays(t *testing.T) {
 		_, err := approval.Promote(t.Context(), repo, w.address, w.version, approval.PromoteOptions{Gates: gate.Gates{g}})
 		return err
 	}
-	for mode, want := range map[string]error{holds: new(gate.HeldError), "crash": new(gate.HeldError), denies: new(repository.DeniedError)} {
+	for mode, want := range map[string]error{holds: new(publish.HeldError), "crash": new(publish.HeldError), denies: new(repository.DeniedError)} {
 		g, _ := gateOf(t, mode)
 		err := promote(g)
-		if expired := gate.CheckExpired(t.Context(), repo, index); provider.KindOf(err) != provider.KindOf(want) || expired == nil {
+		if expired := repository.CheckExpired(t.Context(), repo, index); provider.KindOf(err) != provider.KindOf(want) || expired == nil {
 			t.Errorf("%s: error %v, expired: %v", mode, err, expired)
 		}
 	}
@@ -555,11 +555,11 @@ func TestExpiredAllowanceStays(t *testing.T) {
 	other, _ := gateOf(t, allows)
 	other.Named = false
 	_, err = w.publisher().Copy(t.Context(), repo, w.layout(t).open(t), w.address, w.version, publish.Options{Gates: gate.Gates{other}})
-	if !errors.As(err, new(*gate.ExpiredError)) {
+	if !errors.As(err, new(*repository.ExpiredError)) {
 		t.Errorf("error %v", err)
 	}
 	allowing.Name, allowing.Named = "program", false
-	if err := errors.Join(promote(allowing), gate.CheckExpired(t.Context(), repo, index)); err != nil {
+	if err := errors.Join(promote(allowing), repository.CheckExpired(t.Context(), repo, index)); err != nil {
 		t.Errorf("the same command: %v", err)
 	}
 }
@@ -606,7 +606,7 @@ func TestGateRecordsOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 				result, err := w.run(t, to, publish.Options{Gates: gate.Gates{g}, SkipDenied: true})
-				if err != nil && !errors.As(err, new(*gate.HeldError)) {
+				if err != nil && !errors.As(err, new(*publish.HeldError)) {
 					t.Errorf("%+v, %v", result, err)
 				}
 			}

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -23,8 +22,8 @@ type job struct {
 	address provider.Address
 	version provider.Version
 	options Options
-	// held is set if a gate holds the release. Gates don't run again then.
-	held *gate.HeldError
+	// held is set if a gate holds the release.
+	held *HeldError
 }
 
 // tag returns the tag to write.
@@ -89,7 +88,7 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	unlisted := err
 	err = repository.CheckDenied(ctx, j.repo, j.version)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
-		f.denial, f.reconsidered = &denied.Record, j.options.Gates.Reconsider(denied.Record)
+		f.denial, f.reconsidered = &denied.Record, j.options.Gates != nil && j.options.Gates.Reconsider(denied.Record)
 		return nil
 	}
 	if err == nil && j.policy().listed {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -70,7 +69,7 @@ type Options struct {
 	Stage bool
 	// Gates decide about a release before its tag is written. A held release gets its
 	// pending tag instead.
-	Gates gate.Gates
+	Gates Gates
 	// Import runs the gates for the action import, for [Publisher.Copy] from a bundle.
 	Import bool
 	// DryRun computes the result and sends nothing. Gates don't run.
@@ -144,7 +143,7 @@ type Result struct {
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
 	// Held describes why a gate holds the release, or is nil.
-	Held *gate.HeldError
+	Held *HeldError
 	// Attached contains the names of the new referrers.
 	Attached []string
 	// Unattested, if not nil, describes why attestations of the release are unavailable.

@@ -22,7 +22,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -83,8 +82,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		default:
 			done, err = j.apply(ctx, &f, plan)
 		}
-		if held, ok := errors.AsType[*gate.HeldError](err); ok { // publish it under its pending tag instead
-			j.held, j.options.Stage, j.options.Gates = held, true, nil
+		if errors.Is(err, errStaged) { // a gate holds the release
 			f = f.afterMove()
 			f.tag = j.tag()
 			moves--
@@ -109,9 +107,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		if err == nil {
 			err = j.recordForce(ctx, done, f.denial)
 		}
-		if done.Held = j.held; err == nil && j.held != nil && j.held.Err != nil {
-			err = j.held
-		}
+		done.Held, err = j.held, cmp.Or(err, j.held.Failure())
 		if done, err = done.orDenied(o, err); err != nil {
 			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}
 		}

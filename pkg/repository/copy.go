@@ -37,9 +37,9 @@ type CopyOptions struct {
 	// already has the release under the tag. Use oci.VerifyCopy to create this
 	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// BeforeTag, if not nil, is called with the source's release before the tag is written.
-	// If it returns an error, Copy fails.
-	BeforeTag func(ctx context.Context, release Inspection) error
+	// BeforeTag, if not nil, is called before the tag is written. If it returns an error,
+	// Copy fails.
+	BeforeTag func(ctx context.Context, t Tagging) error
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
@@ -54,6 +54,19 @@ type CopyOptions struct {
 	// Progress receives the transferred packages. For each package, it receives only
 	// the file name, the digest, and the size.
 	Progress provider.Progress
+}
+
+// Tagging describes a tag that [Copy] is about to write.
+type Tagging struct {
+	// Release is the source's release. Existing is the content of the target's tag.
+	Release, Existing Inspection
+	// Decisions contains the source's recorded decisions of gates, oldest first.
+	Decisions []DecisionRecord
+}
+
+// Index returns the index of the release.
+func (t Tagging) Index() artifact.Blob {
+	return artifact.Blob{Descriptor: t.Release.Descriptor, Bytes: t.Release.Bytes}
 }
 
 // CopyResult describes what [Copy] did or, in a dry run, would do.
@@ -173,7 +186,11 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		return err
 	}
 	if c.options.BeforeTag != nil {
-		if err := c.options.BeforeTag(ctx, release); err != nil {
+		decisions, err := c.gateDecisions(ctx)
+		if err == nil {
+			err = c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Decisions: decisions})
+		}
+		if err != nil {
 			return err
 		}
 	}

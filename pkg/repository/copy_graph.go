@@ -53,6 +53,8 @@ type copier struct {
 	mountFrom string
 	// subjects lists the copied manifests whose referrers have not been read yet.
 	subjects []digest.Digest
+	// listed contains the referrers of the source's index if they were read.
+	listed *referrers
 	// foundMissing reports that the target lacked a manifest or blob.
 	foundMissing bool
 	result       CopyResult

@@ -49,6 +49,9 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
 	}
+	if subject == c.result.Source {
+		c.listed = &have
+	}
 	if n := len(have.entries); n == 0 {
 		return nil
 	} else if n > maxReferrers {
@@ -69,6 +72,18 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 		list.original = have.list
 	}
 	return list.add(ctx, entries, known)
+}
+
+// gateDecisions returns the source's recorded decisions of gates about the index.
+func (c *copier) gateDecisions(ctx context.Context) (records []DecisionRecord, err error) {
+	index := c.result.Source
+	if c.listed != nil {
+		return readDecisions(ctx, c.from, c.listed.entries, index, artifact.DecisionGate)
+	}
+	if records, err = Decisions(ctx, c.from, index, artifact.DecisionGate); errors.Is(err, ErrNoReferrersList) {
+		err = nil
+	}
+	return records, err
 }
 
 // entries copies the manifests in a list of referrers, and returns the entries whose

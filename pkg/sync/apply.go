@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -262,11 +261,11 @@ func (x *applier) denial(ctx context.Context, repo repository.Repository, a Acti
 	}
 	i, err := repository.Inspect(ctx, repo, artifact.Tag(a.Version), repository.DepthIndex)
 	if err == nil {
-		err = gate.CheckExpired(ctx, repo, i.Digest)
+		err = repository.CheckExpired(ctx, repo, i.Digest)
 	}
-	expired, ok := errors.AsType[*gate.ExpiredError](err)
+	expired, ok := errors.AsType[*repository.ExpiredError](err)
 	switch {
-	case ok && x.Declaration.Gates.DenyExpired(expired):
+	case ok && x.Declaration.gates.DenyExpired(expired):
 		return approval.DenyOptions{Reason: expired.Error(), By: expired.Record.By, Gate: expired.Record.Gate}, nil
 	case ok || err == nil:
 		err = errors.New("the declaration does not deny this version")

@@ -43,7 +43,7 @@ type targetFacts struct {
 	record    artifact.SyncRecord
 	recordErr error
 	// expired contains the live versions whose allowance has expired.
-	expired map[provider.Version]*gate.ExpiredError
+	expired map[provider.Version]*repository.ExpiredError
 	// err describes why the tags are unknown.
 	err error
 	// checks contains the results of dry runs.

@@ -30,8 +30,8 @@ type Declaration struct {
 	Targets []Target
 	// Denials lists the deny blocks in the order of the file.
 	Denials []Denial
-	// Gates lists the gate blocks.
-	Gates gate.Gates
+	// gates contains the gate blocks.
+	gates gate.Gates
 	// Prune is the prune block, or nil if nothing is pruned.
 	Prune *Prune
 	// Notify is the notify block, or nil if no notifications are sent.

@@ -140,7 +140,7 @@ func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repo
 
 // publishOptions returns the options for the releases of a provider.
 func (o Options) publishOptions(s Settings) publish.Options {
-	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true, Gates: o.Declaration.Gates}
+	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true, Gates: o.Declaration.gates.Option()}
 }
 
 // publish copies a release if from is not nil. Otherwise, it mirrors the release.

@@ -25,7 +25,7 @@ func (d *Declaration) readGates(blocks []labeled) error {
 		if !targetName.MatchString(g.Name) {
 			return stricthcl.Wrong(b.Range, "invalid name %q: must be up to 64 letters, digits, dots, dashes, and underscores", g.Name)
 		}
-		if d.Gates.Has(g.Name) {
+		if d.gates.Has(g.Name) {
 			return stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name)
 		}
 		onExpiry := ""
@@ -42,7 +42,7 @@ func (d *Declaration) readGates(blocks []labeled) error {
 			return err
 		}
 		g.DenyExpired = onExpiry == "deny"
-		d.Gates = append(d.Gates, g)
+		d.gates = append(d.gates, g)
 	}
 	return nil
 }
@@ -91,10 +91,10 @@ func readVariables(a *hcl.Attribute) ([]string, error) {
 // applyGates removes the denials that gates reconsider from the tags of a repository, and
 // finds live versions whose allowance has expired.
 func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository.Repository) error {
-	if len(o.Declaration.Gates) == 0 {
+	if len(o.Declaration.gates) == 0 {
 		return nil
 	}
-	t.expired = map[provider.Version]*gate.ExpiredError{}
+	t.expired = map[provider.Version]*repository.ExpiredError{}
 	reconsidered := map[string]bool{}
 	var failed error
 	versions := slices.Concat(t.tags.Denied(), t.tags.Released())
@@ -109,16 +109,16 @@ func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository
 		if i < denied {
 			var r repository.DecisionRecord
 			r, _, s.err = repository.ReadDenial(ctx, repo, s.version)
-			s.reconsider = o.Declaration.Gates.Reconsider(r)
+			s.reconsider = o.Declaration.gates.Reconsider(r)
 			return s, true
 		}
 		inspected, err := repository.Inspect(ctx, repo, artifact.Tag(s.version), repository.DepthIndex)
 		if s.err = err; err == nil && inspected.Exists() {
-			s.err = gate.CheckExpired(ctx, repo, inspected.Digest)
+			s.err = repository.CheckExpired(ctx, repo, inspected.Digest)
 		}
 		return s, true
 	}, func(s state) {
-		if expired, ok := errors.AsType[*gate.ExpiredError](s.err); ok {
+		if expired, ok := errors.AsType[*repository.ExpiredError](s.err); ok {
 			t.expired[s.version], s.err = expired, nil
 		}
 		reconsidered[artifact.DeniedTag(s.version)] = s.reconsider

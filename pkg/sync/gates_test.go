@@ -29,7 +29,7 @@ func (m *mirrored) gate(t *testing.T) (decide func(answer string)) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "answer")
-	m.declaration.Gates = gate.Gates{{Name: "scan", Named: true, Command: []string{self, asGate, file}}}
+	*m.declaration.Gates() = gate.Gates{{Name: "scan", Named: true, Command: []string{self, asGate, file}}}
 	return func(answer string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(answer), 0o600); err != nil {
@@ -100,7 +100,7 @@ func TestApplyDeniesExpired(t *testing.T) {
 	}
 	m.expect(t, "hold main 1.0.0")
 	// 2. It is denied.
-	m.declaration.Gates[0].DenyExpired = true
+	(*m.declaration.Gates())[0].DenyExpired = true
 	if got, results := m.apply(t); got != "deny main 1.0.0" || results[0].Err != nil || m.tags(t, "main/rocket") != "denied-1.0.0" {
 		t.Errorf("%s %+v, tags %s", got, results, m.tags(t, "main/rocket"))
 	}

@@ -76,7 +76,7 @@ func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 			wanted = append(wanted, w)
 		}
 	}
-	r := rules{now: o.Now(), check: o.Check, denials: o.Declaration.Denials, gates: o.Declaration.Gates, prune: o.Declaration.Prune}
+	r := rules{now: o.Now(), check: o.Check, denials: o.Declaration.Denials, gates: o.Declaration.gates, prune: o.Declaration.Prune}
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (planned, bool) {
 		return o.planProvider(ctx, wanted[i], r), true
 	}, p.add)

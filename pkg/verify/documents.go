@@ -8,7 +8,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -169,7 +168,7 @@ func (a *verification) readReferrers(ctx context.Context, found repository.Inspe
 	s := a.about(provider.Platform{})
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
 	a.addUnreadable(s, r.Lost)
-	if expired := gate.Expired(r.Decisions); expired != nil {
+	if expired := repository.Expired(r.Decisions); expired != nil {
 		s.addError("allowance-expired", fmt.Sprintf("The release is live, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the allowance, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
 	}
 	for _, platform := range found.Index.Platforms() {

@@ -69,7 +69,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	waiting, cancel := context.WithTimeoutCause(ctx, maxQueue, ErrBusy)
 	defer cancel()
 	approved := j.approved
-	if len(p.options.Publish.Gates) > 0 {
+	if p.options.Publish.Gates != nil {
 		approved = nil // gates decide after all zips are in the repository
 	}
 	select {

@@ -11,7 +11,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -127,7 +126,7 @@ func asRefusal(r provider.Release, err error) error {
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 		return &RefusedError{r.Address, r.Version, refused}
 	}
-	if held, ok := errors.AsType[*gate.HeldError](err); ok {
+	if held, ok := errors.AsType[*publish.HeldError](err); ok {
 		return &RefusedError{r.Address, r.Version, fmt.Errorf("%s %s: %w", r.Address, r.Version, held)}
 	}
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
