@@ -2,7 +2,6 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -50,15 +49,13 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 		BeforeTag: func(ctx context.Context) error {
-			index, err := artifact.ParseIndex(packed.Index.Bytes)
-			if err == nil {
-				err = j.attachToPackages(ctx, f, index, r.release.Packages)
-			}
-			if err != nil {
-				return err
+			for i, m := range packed.Manifests {
+				if err := j.attest(ctx, f, r.release.Packages[i], m.Descriptor); err != nil {
+					return err
+				}
 			}
 			c := Candidate{
-				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, Live: f.isLive(),
+				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, Live: f.released.Exists(),
 				Signature: r.Verdict, Unattested: f.unattested, Signer: j.options.Signing.Signer,
 			}
 			if j.can.Published {
@@ -67,30 +64,77 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			return j.runGates(ctx, c)
 		},
 	})
-	r.Attached, r.Unattested = slices.Compact(slices.Sorted(slices.Values(f.attached))), f.unattested
+	r.Attached, r.Unattested = sortedNames(f.attached), f.unattested
 	return r, err
 }
 
-// errStaged is returned instead of writing the version's tag if the release becomes
-// pending.
-var errStaged = errors.New("the release is staged")
+// prove adds the announced signature and keys, and verifies the signature of the
+// release that the tag will contain. An unchanged release was verified when it was
+// published, so prove verifies it again only if the plan requires this.
+func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
+	verified := f.kept
+	if r.Status == Unchanged {
+		var stored []provider.Package
+		for _, platform := range f.unchanged() {
+			stored = append(stored, f.stored.At(platform).Package(j.address, j.version))
+		}
+		f.now, r.Digest, r.Packages = f.stored, r.From, f.results(stored)
+	} else {
+		if r.release, err = j.signRelease(ctx, r.release); err != nil {
+			return err
+		}
+		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
+		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys belong to an unused signature
+			sums, _ := r.release.Document(provider.KindSums)
+			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
+		}
+		if r.Status == Repaired && j.options.DryRun {
+			r.Plan = r.restoring(*f)
+		}
+	}
+	if j.options.Verify == nil || r.Status == Unchanged && !j.policy().verifiesAgain {
+		return nil
+	}
+	if j.can.Published {
+		verified = withKeysOf(verified, f.release)
+	}
+	r.Verdict, err = j.options.Verify(ctx, verified)
+	return err
+}
 
-// runGates runs the gates for a release whose content the repository has. If a gate holds
-// the release, runGates stages it, and returns errStaged unless it was already staged.
-// Gates don't run again then.
-func (j *job) runGates(ctx context.Context, c Candidate) error {
-	if j.options.Gates == nil {
-		return nil
+// signRelease signs the release if a signer is configured and the release has no
+// signature. It also adds the keys that made the release's signature. This signature
+// can be the stored signature.
+func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
+	made := r
+	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {
+		return d.Digest == "" && (d.Kind == provider.KindKeys || d.Kind == provider.KindSignature)
+	})
+	sums, has := made.Document(provider.KindSums)
+	if _, announced := r.Document(provider.KindKeys); announced {
+		if _, has := made.Document(provider.KindKeys); !has {
+			keys, err := j.keysOf(ctx, made)
+			if err != nil {
+				return r, err
+			}
+			if keys != nil {
+				made.Documents = append(made.Documents, artifact.NewDocument(keysName(sums), artifact.MediaTypeKeys, keys))
+			}
+		}
 	}
-	held, err := j.options.Gates.Enforce(ctx, j.repo, c)
-	if held == nil {
-		return err
+	signer := j.options.Signing.Signer
+	if _, signed := made.Document(provider.KindSignature); signer == nil || !has || signed {
+		return made, nil
 	}
-	wasStaged := j.options.Stage
-	if j.held, j.options.Gates, j.options.Stage = held, nil, true; wasStaged {
-		return nil
+	signature, err := signer.Sign(sums.Bytes)
+	if err != nil {
+		return r, err
 	}
-	return errStaged
+	made.Documents = append(made.Documents, artifact.NewDocument(signatureName(sums), artifact.MediaTypeSignature, signature))
+	if _, has := made.Document(provider.KindKeys); !has {
+		made.Documents = append(made.Documents, artifact.NewDocument(keysName(sums), artifact.MediaTypeKeys, signer.Keys()))
+	}
+	return made, nil
 }
 
 // results returns the results of packages.

@@ -11,40 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
-
-// attachToPackages attaches attestations to the manifests of a packed release before the
-// release is tagged. If the manifest of an existing package changes, attachToPackages also
-// attaches the attestations of the previous manifest.
-func (j *job) attachToPackages(ctx context.Context, f *facts, index artifact.Index, packages []provider.Package) error {
-	if j.options.NoReferrers {
-		return nil
-	}
-	for _, p := range packages {
-		target, _ := index.Target(p.Platform)
-		manifest, bundles := target.Descriptor, f.attestations[p.Digest]
-		manifest.Platform, manifest.Annotations, manifest.ArtifactType = nil, nil, ""
-		was := f.stored.At(p.Platform)
-		before, known := was.Target.Digest()
-		if d := was.Target.Descriptor.Digest; known && before == p.Digest && d != manifest.Digest {
-			kept, _, err := repository.Attestations(ctx, j.repo, d, p)
-			if err != nil {
-				return err
-			}
-			bundles = slices.Concat(bundles, kept)
-		}
-		names, err := repository.AttachAttestations(ctx, j.repo, bundles, manifest)
-		if errors.Is(err, repository.ErrNoReferrersList) && j.options.Attestations != AttestationsRequire {
-			f.unattested, err = err, nil
-		}
-		if err != nil {
-			return err
-		}
-		f.attached = append(f.attached, names...)
-	}
-	return nil
-}
 
 // attach attaches the documents about all platforms to the index that the tag points
 // to. These are the source's documents, and the referrers of earlier indexes. attach
@@ -77,7 +44,7 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
 			return nil
 		}
-		index = now.Descriptor
+		f.now, index = now, now.Descriptor
 	}
 	return fmt.Errorf("attaching documents: %w (%d attempts)", repository.ErrTagMoved, maxMoves)
 }
@@ -105,64 +72,25 @@ func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) (
 	return documents, nil
 }
 
-// recordForce records that Force replaced content or overrode a denial. If the registry
-// can't store lists of referrers, nothing is recorded.
-func (j *job) recordForce(ctx context.Context, r Result, denial *repository.DecisionRecord) error {
-	if j.options.DryRun || !j.options.Force || j.options.NoReferrers || r.Status != Replaced && denial == nil {
-		return nil
-	}
-	now, err := repository.Inspect(ctx, j.repo, r.Tag, repository.DepthIndex)
-	if err != nil || !now.Exists() {
-		return err
-	}
-	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
-	if d.Reason = "overwrites conflicting content"; denial != nil {
-		d.Reason = "overrides the denial " + denial.Digest.String()
-	}
-	err = repository.Record(ctx, j.repo, d, now.Descriptor, j.options.Signing.Signer)
-	if errors.Is(err, repository.ErrNoReferrersList) {
-		return nil
-	}
-	return err
+// overrides reports whether Force replaced content or overrode a denial, and this can be
+// recorded.
+func (j *job) overrides(f facts, s Status) bool {
+	return j.options.Force && !j.options.DryRun && !j.options.NoReferrers && (s == Replaced || f.denial != nil)
 }
 
-// attestStored attaches attestations to stored packages that have none. It does nothing if
-// the check level doesn't require the manifests.
-func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
-	if j.can.Attestations == nil || !j.policy().attests || r.Status != Unchanged || j.options.depth() < repository.DepthManifests {
+// recordForce records the use of Force. If the registry can't store lists of referrers,
+// nothing is recorded.
+func (j *job) recordForce(ctx context.Context, f facts) error {
+	if f.now.Descriptor.Digest == "" {
 		return nil
 	}
-	stored, err := oci.FromInspection(ctx, j.repo, f.stored, j.address, j.version, f.unchanged())
-	if err != nil {
-		return err
+	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
+	if d.Reason = "overwrites conflicting content"; f.denial != nil {
+		d.Reason = "overrides the denial " + f.denial.Digest.String()
 	}
-	has, err := oci.Attestations(ctx, stored)
-	if err != nil {
-		return err
-	}
-	lacking := slices.DeleteFunc(stored.Packages, func(p provider.Package) bool { return len(has[p.Digest]) > 0 })
-	if len(lacking) == 0 {
+	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.options.Signing.Signer)
+	if errors.Is(err, repository.ErrNoReferrersList) {
 		return nil
-	}
-	if !f.known[needRelease] {
-		if err := j.gather(ctx, f, needRelease); err != nil {
-			return err
-		}
-	}
-	fresh := f.release
-	fresh.Packages = slices.DeleteFunc(slices.Clone(fresh.Packages), func(p provider.Package) bool {
-		return !slices.ContainsFunc(lacking, func(l provider.Package) bool { return l.Digest == p.Digest })
-	})
-	if len(fresh.Packages) == 0 {
-		return nil
-	}
-	f.attestations, f.unattested = j.can.Attestations(ctx, fresh)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	err = j.attachToPackages(ctx, f, f.stored.Index, lacking)
-	if r.Unattested = f.unattested; err == nil && len(f.attached) > 0 {
-		r.Status, r.Attached = Extended, slices.Concat(r.Attached, slices.Compact(slices.Sorted(slices.Values(f.attached))))
 	}
 	return err
 }

@@ -37,6 +37,9 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	attestations map[digest.Digest][]provider.Document
 	unattested   error
 	attached     []string
+	// lacking contains the unchanged packages that have no attestations. It is nil if the
+	// plan changes the release.
+	lacking []provider.Package
 	// sent contains the zips that the repository is known to have. earlier contains the
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
@@ -49,8 +52,8 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	// tag is the tag to write. from is the digest that the tag points to.
 	tag  string
 	from digest.Digest
-	// stored is the index to which the release is added. See [baseOf]. If a release is
-	// staged, released is the index of the released version.
+	// stored is the index to which the release is added. See [baseOf]. released is the
+	// index of the released version.
 	stored, released repository.Inspection
 	// foreign reports that the tag or the repository belongs to a different provider.
 	foreign *repository.ProviderMismatchError
@@ -113,7 +116,7 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 // afterMove returns the facts that are still valid after another run has moved the tag.
 func (f facts) afterMove() facts {
 	known := maps.Clone(f.known)
-	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned} {
+	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned, needLacking} {
 		delete(known, p)
 	}
 	return facts{
@@ -121,11 +124,6 @@ func (f facts) afterMove() facts {
 		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
 		attestations: f.attestations, unattested: f.unattested, attached: f.attached,
 	}
-}
-
-// isLive reports whether the version's tag exists.
-func (f facts) isLive() bool {
-	return f.released.Exists() || f.stored.Tag == artifact.Tag(f.version) && f.stored.Exists()
 }
 
 // hasRelease reports whether the tag exists and belongs to the right provider.

@@ -2,6 +2,7 @@ package publish
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -74,4 +75,26 @@ func (e *HeldError) Failure() error {
 		return nil
 	}
 	return e
+}
+
+// errStaged is returned instead of writing the version's tag if the release becomes
+// pending.
+var errStaged = errors.New("the release is staged")
+
+// runGates runs the gates for a release whose content the repository has. If a gate holds
+// the release, runGates stages it, and returns errStaged unless it was already staged.
+// Gates don't run again then.
+func (j *job) runGates(ctx context.Context, c Candidate) error {
+	if j.options.Gates == nil {
+		return nil
+	}
+	held, err := j.options.Gates.Enforce(ctx, j.repo, c)
+	if held == nil {
+		return err
+	}
+	wasStaged := j.options.Stage
+	if j.held, j.options.Gates, j.options.Stage = held, nil, true; wasStaged {
+		return nil
+	}
+	return errStaged
 }

@@ -76,8 +76,9 @@ type policy struct {
 	verifiesAgain bool
 	// attaches reports that documents about all platforms are attached.
 	attaches bool
-	// attests reports that the attestations of new packages are published.
-	attests bool
+	// attests reports that the attestations of new packages are published. attestsStored
+	// reports that this includes unchanged packages that have none.
+	attests, attestsStored bool
 	// signs reports that a release without a signature will be signed.
 	signs bool
 	// describes reports that SBOMs are generated for stored packages.
@@ -88,10 +89,12 @@ type policy struct {
 // policy returns the policy for the plan.
 func (j *job) policy() policy {
 	o := j.options
+	attests := !o.DryRun && !o.NoReferrers && o.Attestations != ""
 	return policy{
 		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
-		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: !o.DryRun && !o.NoReferrers && o.Attestations != "",
-		signs: o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
+		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests,
+		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
+		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
 	}
 }
 
@@ -170,6 +173,14 @@ func (p Plan) unchanged(f facts, o policy) Plan {
 		p.needs = needSigned
 	case o.attaches && !p.Released && !f.known[needReferrers]:
 		p.needs = needReferrers
+	case o.attestsStored && !f.known[needSigned]:
+		p.needs = needSigned
+	case o.attestsStored && !f.known[needLacking]:
+		p.needs = needLacking
+	case len(f.lacking) > 0 && !f.known[needRelease]:
+		p.needs = needRelease
+	case len(f.lacking) > 0 && !f.known[needAttestations]:
+		p.needs = needAttestations
 	}
 	return p
 }

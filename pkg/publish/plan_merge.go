@@ -17,8 +17,9 @@ import (
 
 // merge combines the release with the stored packages that the tag keeps.
 func (p *Plan) merge(f facts, o policy) {
+	byPlatform := func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) }
 	if !f.hasRelease() {
-		p.release.Packages, p.Send = slices.Clone(f.release.Packages), f.release.Platforms()
+		p.release.Packages, p.Send = slices.SortedFunc(slices.Values(f.release.Packages), byPlatform), f.release.Platforms()
 		return
 	}
 	// 1. Add the packages. Intact stored packages are kept unless they are replaced.
@@ -29,7 +30,7 @@ func (p *Plan) merge(f facts, o policy) {
 	if o.signs {
 		conflicts = append(conflicts, p.unverifiedPackages(f)...)
 	}
-	slices.SortFunc(p.release.Packages, func(a, b provider.Package) int { return a.Platform.Compare(b.Platform) })
+	slices.SortFunc(p.release.Packages, byPlatform)
 	if len(conflicts) > 0 {
 		p.Status = Replaced
 		if !o.force {

@@ -72,9 +72,3 @@ func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.
 	}
 	return document.WithBytes(content), nil
 }
-
-// AttachAttestations attaches Sigstore bundles about a package to the manifest of its
-// platform, in the format of cosign 3. It returns the names of the newly attached bundles.
-func AttachAttestations(ctx context.Context, repo Repository, bundles []provider.Document, manifest ocispec.Descriptor) (attached []string, err error) {
-	return attachDocuments(ctx, repo, bundles, manifest, artifact.PackAttestation)
-}

@@ -2,12 +2,10 @@ package repository
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
@@ -103,32 +101,6 @@ func (i Inspection) hasAll(packages []provider.Package) bool {
 	})
 }
 
-// found reports whether the manifest was read successfully.
-func (i Inspection) found(manifest digest.Digest) bool {
-	for _, f := range i.Platforms {
-		if f.Err == nil && f.Target.Descriptor.Digest == manifest {
-			return true
-		}
-	}
-	return false
-}
-
-// errTagLost is returned if a repository accepted a tag but doesn't return it.
-var errTagLost = provider.Errorf(provider.Transient, "repository accepted the tag but does not return it")
-
-// ReadBack inspects a tag that was just written. If the tag is missing, it returns a
-// [provider.Transient] error.
-func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) {
-	now, err := Inspect(ctx, repo, tag, DepthIndex)
-	if err == nil && !now.Exists() {
-		err = errTagLost
-	}
-	if err != nil {
-		return now, fmt.Errorf("reading the tag back: %w", err)
-	}
-	return now, nil
-}
-
 // pushMissing pushes a document unless it exists. It pushes a damaged blob even if the
 // repository reports that the blob exists.
 func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
@@ -156,28 +128,4 @@ func pushDocument(ctx context.Context, repo Repository, d provider.Document) err
 	}
 	defer func() { _ = content.Close() }()
 	return repo.PushBlob(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, content)
-}
-
-// putManifest pushes a manifest. If the existing manifest was damaged, putManifest
-// reads it back.
-func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
-	d := m.Descriptor.Digest
-	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
-		return err
-	}
-	_, _, err := repo.Manifest(ctx, d.String())
-	if err != nil && isFinding(err) {
-		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrCorruptRetained)
-	}
-	return err
-}
-
-// damaged reports whether the inspection found the manifest damaged, but not missing.
-func (i Inspection) damaged(manifest digest.Digest) bool {
-	for _, f := range i.Platforms {
-		if f.Target.Descriptor.Digest == manifest {
-			return f.Err != nil && !errors.Is(f.Err, ErrNotFound)
-		}
-	}
-	return false
 }

@@ -203,6 +203,12 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	})
 }
 
+// AttachAttestations attaches Sigstore bundles about a package to the manifest of its
+// platform, in the format of cosign 3. It returns the names of the newly attached bundles.
+func AttachAttestations(ctx context.Context, repo Repository, bundles []provider.Document, manifest ocispec.Descriptor) (attached []string, err error) {
+	return attachDocuments(ctx, repo, bundles, manifest, artifact.PackAttestation)
+}
+
 func attachDocuments(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor, pack func(provider.Document, ocispec.Descriptor) (artifact.Referrer, error)) (attached []string, err error) {
 	var packed []artifact.Referrer
 	for _, document := range documents {

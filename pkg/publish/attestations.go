@@ -1,0 +1,105 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+)
+
+// errUnattested is returned if a package has no attestation, but one is required.
+var errUnattested = provider.Errorf(provider.Unverified, "no attestation found")
+
+// readLacking finds the unchanged packages that have no attestations.
+func (j *job) readLacking(ctx context.Context, f *facts) error {
+	has, err := oci.Attestations(ctx, f.kept)
+	f.lacking = slices.DeleteFunc(slices.Clone(f.kept.Packages), func(p provider.Package) bool { return len(has[p.Digest]) > 0 })
+	return err
+}
+
+// readAttestations reads the attestations of the packages that a plan adds or, if the
+// plan adds none, of the unchanged packages that have no attestations. Bundles about
+// SHA256SUMS become documents of a new release.
+func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
+	r := f.release
+	isLacking := func(p provider.Package) bool {
+		return slices.ContainsFunc(f.lacking, func(l provider.Package) bool { return l.Digest == p.Digest })
+	}
+	r.Packages = slices.DeleteFunc(slices.Clone(r.Packages), func(p provider.Package) bool {
+		return f.lacking == nil && slices.Contains(f.intact, p.Platform) || f.lacking != nil && !isLacking(p)
+	})
+	if ask := j.can.Attestations; ask != nil && len(r.Packages) > 0 {
+		f.attestations, err = ask(ctx, r)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if f.unattested = err; f.lacking != nil {
+		return nil
+	}
+	for _, p := range r.Packages {
+		if err == nil && len(f.attestations[p.Digest]) == 0 && j.options.Attestations == AttestationsRequire {
+			err = fmt.Errorf("%s: %w", p.Filename, errUnattested)
+		}
+	}
+	if err != nil && j.options.Attestations == AttestationsRequire {
+		return fmt.Errorf("reading attestations: %w", err)
+	}
+	sums, _ := r.Document(provider.KindSums)
+	for _, bundle := range f.attestations[sums.Digest] {
+		bundle.Scope = provider.ScopeRelease
+		if _, has := r.Document(provider.KindSigstore); !has {
+			f.release.Documents = append(slices.Clip(f.release.Documents), bundle)
+			break // a manifest contains at most one
+		}
+	}
+	return nil
+}
+
+// attest attaches attestations to the manifest of a package before the release is
+// tagged. If the manifest of an existing package changes, attest also attaches the
+// attestations of the previous manifest.
+func (j *job) attest(ctx context.Context, f *facts, p provider.Package, manifest ocispec.Descriptor) error {
+	if j.options.NoReferrers {
+		return nil
+	}
+	bundles := f.attestations[p.Digest]
+	manifest.Platform, manifest.Annotations, manifest.ArtifactType = nil, nil, ""
+	was := f.stored.At(p.Platform)
+	before, known := was.Target.Digest()
+	if d := was.Target.Descriptor.Digest; known && before == p.Digest && d != manifest.Digest {
+		kept, _, err := repository.Attestations(ctx, j.repo, d, p)
+		if err != nil {
+			return err
+		}
+		bundles = slices.Concat(bundles, kept)
+	}
+	names, err := repository.AttachAttestations(ctx, j.repo, bundles, manifest)
+	if errors.Is(err, repository.ErrNoReferrersList) && j.options.Attestations != AttestationsRequire {
+		f.unattested, err = err, nil
+	}
+	f.attached = append(f.attached, names...)
+	return err
+}
+
+// attestStored attaches attestations to unchanged packages that have none.
+func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
+	for _, p := range f.lacking {
+		if err := j.attest(ctx, f, p, f.stored.At(p.Platform).Target.Descriptor); err != nil {
+			return err
+		}
+	}
+	if f.lacking != nil && len(f.attached) > 0 {
+		r.Status, r.Attached = Extended, slices.Concat(r.Attached, sortedNames(f.attached))
+	}
+	return nil
+}
+
+// sortedNames returns the sorted names without duplicates.
+func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
