@@ -1,13 +1,18 @@
 package serve_test
 
 import (
+	"bytes"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
@@ -168,5 +173,59 @@ func TestPullThroughDecidedWithoutList(t *testing.T) {
 			t.Errorf("%s: got %d %.300s", tag, got.Code, got.Body)
 		}
 		w.unchanged(t, "1.2.0")
+	}
+}
+
+// asGate is the first argument that makes the test binary act as a gate, which prints the
+// second argument.
+const asGate = "serve-test-gate"
+
+// TestMain lets the test binary act as a gate, so that the tests run on every system.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == asGate {
+		_, _ = os.Stdout.WriteString(os.Args[2])
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// TestPullThroughGates checks that a zip is sent only if a gate allows its release, and
+// that the release is denied or pending otherwise.
+func TestPullThroughGates(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]struct {
+		code      int
+		tag, text string
+	}{
+		`{"verdict":"allow"}`: {http.StatusOK, "1.2.0", ""},
+		`{"verdict":"deny","reason":"contains GO-2024-0001"}`: {http.StatusForbidden, "denied-1.2.0", "version is denied: contains GO-2024-0001"},
+		`{"verdict":"hold","reason":"no owner"}`:              {http.StatusForbidden, "pending-1.2.0", "held by gate"},
+		"crash":                                               {http.StatusForbidden, "pending-1.2.0", "the output is not a JSON object"},
+	} {
+		w := newPullThrough(t, newLayout, func(o *serve.Options) {
+			o.PullThrough.Publish.Gates = gate.Gates{{Name: "scan", Command: []string{self, asGate, answer}}}
+		})
+		w.push(t, rocket{version: "1.0.0"})
+		zips := w.offer(t, "1.2.0", 1000)
+		got := w.get(t, archiveOf("1.2.0", plan9))
+		if got.Code != want.code || !strings.Contains(got.Body.String(), want.text) || want.text == "" && !bytes.Equal(got.Body.Bytes(), zips[plan9]) {
+			t.Errorf("%s: got %d %.300s", answer, got.Code, got.Body)
+		}
+		w.end(t)
+		tags, err := w.repo.Tags(t.Context())
+		tags = slices.DeleteFunc(tags, func(tag string) bool { return strings.HasPrefix(tag, "sha256-") })
+		slices.Sort(tags)
+		if diff := cmp.Diff([]string{"1.0.0", want.tag}, tags); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", answer, err, diff)
+		}
+		if w.clock.Forward(time.Minute); want.tag != "1.2.0" {
+			if got := w.get(t, mirrored+"index.json"); strings.Contains(got.Body.String(), "1.2.0") {
+				t.Errorf("%s: %s", answer, got.Body)
+			}
+		}
 	}
 }
