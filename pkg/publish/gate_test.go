@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -75,14 +77,25 @@ func gateProgram(args []string) error {
 		if err != nil {
 			return err
 		}
-		child := exec.Command(self, asProgram, "gate", args[0]+".child", "hang")
-		child.Stdin = strings.NewReader("{}")
-		child.Stdout, child.Stderr = os.Stdout, os.Stderr
-		if err := child.Start(); err != nil {
+		child := exec.Command(self, asProgram, "gate", args[0]+".child", "connect", args[2])
+		child.Stdin, child.Stderr = strings.NewReader("{}"), os.Stderr
+		connected, err := child.StdoutPipe()
+		if err == nil {
+			err = child.Start()
+		}
+		if err == nil {
+			_, err = connected.Read(make([]byte, 1))
+		}
+		if err == nil {
+			_, err = fmt.Println(allows)
+		}
+		return err
+	case "connect":
+		if _, err := net.Dial("tcp", args[2]); err != nil {
 			return err
 		}
-		_, err = fmt.Println(`{"verdict":"allow"}`)
-		return err
+		_, _ = fmt.Println("connected")
+		select {}
 	}
 	answer := []byte(args[1])
 	if args[1] == "answer" { // the answer is in a file
@@ -224,12 +237,29 @@ func TestGateFailsClosed(t *testing.T) {
 	}
 }
 
-// TestGateLeavesNoProcess checks that a child process doesn't block the run.
+// TestGateLeavesNoProcess checks that a child process of a gate neither blocks the run nor
+// survives the gate.
 func TestGateLeavesNoProcess(t *testing.T) {
 	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
 	w := newWorld(t, origintest.Options{})
-	g, _ := gateOf(t, "fork")
+	g, _ := gateOf(t, "fork", listener.Addr().String())
 	w.publish(t, w.layout(t), publish.Created, publish.Options{Gates: gate.Gates{g}})
+	child, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = child.Close() }()
+	if err := child.SetReadDeadline(time.Now().Add(patience.Of(time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := child.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the child still runs: %v", err)
+	}
 }
 
 func TestGateEnvironment(t *testing.T) {
@@ -451,6 +481,64 @@ func TestGateReusesResult(t *testing.T) {
 	}
 }
 
+// TestGateRejectsForgedResult checks which recorded results a run with a signing key
+// reuses: not those that anyone with write access to the registry can forge, and not
+// signed results about another release.
+func TestGateRejectsForgedResult(t *testing.T) {
+	t.Parallel()
+	patience.SkipIfShort(t)
+	signers := newSigners(t, 2)
+	for name, test := range map[string]struct {
+		signer artifact.Signer
+		edit   func(*artifact.Decision)
+		reused bool
+	}{
+		"own":             {signers[0], nil, true},
+		"unsigned":        {nil, nil, false},
+		"another key":     {signers[1], nil, false},
+		"repository":      {signers[0], func(d *artifact.Decision) { d.Repository = "ghcr.io/acme/thing" }, false},
+		"provider":        {signers[0], func(d *artifact.Decision) { d.Provider = "registry.opentofu.org/acme/other" }, false},
+		"version":         {signers[0], func(d *artifact.Decision) { d.Version = "1.2.4" }, false},
+		"another command": {signers[0], func(d *artifact.Decision) { d.Gate = "scan@000000000000" }, false},
+		"expired":         {signers[0], func(d *artifact.Decision) { d.Expires = time.Now().Add(-time.Minute) }, false},
+		"no longer valid": {signers[0], func(d *artifact.Decision) { d.ValidUntil = time.Now().Add(-time.Minute) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.layout(t)
+			repo := to.open(t)
+			g, file := gateOf(t, holds)
+			o := publish.Options{Gates: gate.Gates{g}, Signing: publish.Signing{Signer: signers[0]}}
+			if _, err := w.run(t, to, o); err != nil {
+				t.Fatal(err)
+			}
+			i, err := repository.Inspect(t.Context(), repo, "pending-1.2.3", repository.DepthIndex)
+			if err != nil {
+				t.Fatal(err)
+			}
+			records, err := repository.Decisions(t.Context(), repo, i.Digest)
+			if err != nil || len(records) != 1 {
+				t.Fatalf("%+v, %v", records, err)
+			}
+			d := records[0].Decision
+			d.Verdict, d.Time, d.ValidUntil = artifact.VerdictAllow, d.Time.Add(time.Millisecond), time.Now().Add(time.Hour)
+			if test.edit != nil {
+				test.edit(&d)
+			}
+			if err := errors.Join(repository.Record(t.Context(), repo, d, i.Descriptor, test.signer), os.Remove(file)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := w.run(t, to, o); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(file); (err != nil) != test.reused || (to.digest(t) != "") != test.reused {
+				t.Errorf("the gate ran: %t, the tag exists: %t", err == nil, to.digest(t) != "")
+			}
+		})
+	}
+}
+
 // TestExpiredAllowanceBlocksCopy checks that a release whose allowance has expired is
 // copied only if the gate allows it again.
 func TestExpiredAllowanceBlocksCopy(t *testing.T) {
@@ -593,10 +681,11 @@ func TestGateKeepsOtherDenials(t *testing.T) {
 	}
 }
 
-// TestGateRecordsOnce checks that repeated decisions are recorded only once, and that the
-// number of records is limited.
+// TestGateRecordsOnce checks that repeated decisions are recorded only once, that the
+// number of records is limited, and that a flood of forged records blocks copies.
 func TestGateRecordsOnce(t *testing.T) {
 	t.Parallel()
+	patience.SkipIfShort(t)
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		g, file := gateOf(t, "answer")
 		decide := func(answers ...string) {
@@ -644,6 +733,18 @@ func TestGateRecordsOnce(t *testing.T) {
 		check(want...)
 		decide(`{"verdict":"allow","reason":"exception OPS-4711","expires":"2100-01-01"}`)
 		check(append(want, "exception OPS-4711")...)
+		// A flood of forged records can't hide the end of an allowance.
+		for n := range 100 {
+			d := repository.NewDecision(repo, artifact.DecisionGate, artifact.VerdictAllow, w.address, w.version)
+			d.Gate, d.Reason = "scan@000000000000", fmt.Sprintf("forged %d", n)
+			if err := repository.Record(t.Context(), repo, d, i.Descriptor, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err = w.publisher().Copy(t.Context(), repo, w.layout(t).open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}})
+		if err == nil || !strings.Contains(err.Error(), "exceed the limit of 200 decisions") {
+			t.Errorf("error %v", err)
+		}
 	})
 }
 
