@@ -65,7 +65,7 @@ func TestSync(t *testing.T) {
 	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
 	host, dir := startRegistry(t), t.TempDir()
 	main, dr := host+"/main/{namespace}/{type}", host+"/dr/{namespace}/{type}"
-	// declare writes the declaration. Unwanted versions can be removed immediately.
+	// declare writes the declaration. Unselected versions can be removed immediately.
 	declare := func(versions, blocks string) {
 		write(t, filepath.Join(dir, "mirror.hcl"), fmt.Sprintf(`version    = 1
 lock_files = ["live/*/.terraform.lock.hcl"]
@@ -121,7 +121,7 @@ prune {
 	declare(older, "")
 	expect(0, newest, older+" "+newest)
 	expect(0, older, older+" pruned-"+newest)
-	// 3. Make the newest version wanted again.
+	// 3. Select the newest version again.
 	declare(newest, "")
 	expect(0, newest, older+" "+newest)
 	// 4. Deny the newest version.

@@ -76,8 +76,8 @@ func list(cmd *command) error {
 	return listSelected(cmd, src, wanted[0])
 }
 
-// listSelected prints the versions that a requirement selects, or what a flag requests
-// about them.
+// listSelected prints the versions that a requirement selects, or the details that a
+// flag requests.
 func listSelected(cmd *command, src provider.Source, r provider.Requirement) error {
 	switch {
 	case cmd.c.Bool("history"):
@@ -183,7 +183,7 @@ func listChecked(cmd *command, r provider.Requirement) error {
 
 // providersFlag returns the flag that replaces a registry's list of repositories.
 func providersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE`: list of the providers in the --from repositories"}
+	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE` that lists the providers in the --from repositories"}
 }
 
 // readProviders reads the file of --providers. It returns nil without the flag.

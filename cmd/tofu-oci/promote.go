@@ -22,7 +22,7 @@ func promoteCommand() *cli.Command {
 		aliasFlag(),
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
 		byFlag(),
-		&cli.StringFlag{Name: "expires", Category: commandline.GroupOperation, Usage: "`DATE`: end of the approval, such as 2027-01-31 (midnight UTC)"},
+		&cli.StringFlag{Name: "expires", Category: commandline.GroupOperation, Usage: "let the approval expire on `DATE`, such as 2027-01-31"},
 		signKeyFlag("`FILE`: OpenPGP secret key; signs the record"),
 		passphraseFlag(),
 		dryRunFlag("verify the releases, but write nothing"),

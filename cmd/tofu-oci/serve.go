@@ -36,7 +36,7 @@ func servedFlags() []cli.Flag {
 		passphraseFlag(),
 		cacheFlag("cache archives in `DIR`"),
 		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupTransfer, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
-		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupTransfer, Value: serve.DefaultStaleIfError, Usage: "`DURATION`: serve stale data on errors"},
+		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupTransfer, Value: serve.DefaultStaleIfError, Usage: "on errors, serve data up to `DURATION` old"},
 		&cli.StringFlag{Name: "memory", Category: commandline.GroupTransfer, Value: "32MiB", Usage: "`SIZE`: memory for cached metadata"},
 		&cli.BoolFlag{Name: "redirect", Category: commandline.GroupTransfer, Usage: "redirect downloads to the registry's storage"},
 	}
@@ -54,7 +54,7 @@ func listenFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
-		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "wait `DURATION` for downloads on exit"},
+		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "on exit, wait up to `DURATION` for downloads"},
 	}
 }
 

@@ -28,37 +28,37 @@ func TestFinding(t *testing.T) {
 			b := open(t, world.site, l)
 			// 1. Find the provider by typing.
 			b.visit("/")
-			b.good()
+			b.checkPage()
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "rock"))
 			b.until(shown + ` === "1 provider for rock"`)
 			if at := b.location(); at != "/?search=rock" {
 				t.Errorf("unexpected URL of the search: %s", at)
 			}
-			b.good()
+			b.checkPage()
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), "x"))
 			b.until(shown + ` === "0 providers for rockx"`)
 			b.do(chromedp.SendKeys(chromedp.CSS("#q"), kb.Backspace))
 			b.until(shown + ` === "1 provider for rock"`)
 			// 2. List the provider's versions, including the versions on the next page.
 			b.follow("#results li a")
-			b.good()
+			b.checkPage()
 			b.follow(`a[rel="next"]`)
-			b.good()
+			b.checkPage()
 			b.follow(`a[rel="prev"]`)
 			// 3. Open a version, and check its content and its copy buttons.
 			b.follow(`a[href$="/` + newest + `"]`)
-			b.good()
+			b.checkPage()
 			b.copies()
 			// 4. Open the SBOM as a list, and download it as a file.
 			b.follow(`a[href*="/components/"]`)
-			b.good()
+			b.checkPage()
 			b.downloadsSBOM(`a[download]`)
 		})
 	}
 }
 
-// good checks the properties that all pages must have.
-func (b *tab) good() {
+// checkPage checks the properties that all pages must have.
+func (b *tab) checkPage() {
 	b.Helper()
 	b.fits()
 	b.accessible()

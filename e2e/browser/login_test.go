@@ -26,7 +26,7 @@ func TestLogin(t *testing.T) {
 	if out := eval[string](b, `document.querySelector("main").textContent`); !strings.Contains(out, "your token as the password") {
 		t.Errorf("unexpected text %q", out)
 	}
-	b.good()
+	b.checkPage()
 	for _, trouble := range b.forget() {
 		if !strings.Contains(trouble, "401") {
 			t.Error(trouble)
@@ -42,7 +42,7 @@ func TestLogin(t *testing.T) {
 	b.until(shown + ` === "1 provider for a"`)
 	b.follow("#results li a")
 	b.follow(`a[href$="/` + newest + `"]`)
-	b.good()
+	b.checkPage()
 	b.follow(`a[href*="/components/"]`)
 	b.downloadsSBOM(`a[download]`)
 }

@@ -35,7 +35,7 @@ func TestScreenshots(t *testing.T) {
 			file := filepath.Join(world.home, "..", "..", "docs", "images", name)
 			b := open(t, world.site, test.look)
 			b.visit(test.path)
-			b.good()
+			b.checkPage()
 			picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			b.check("taking a picture", err)
 			if *update {

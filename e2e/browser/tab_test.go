@@ -80,7 +80,7 @@ func open(tb testing.TB, site string, l look) *tab {
 	ctx, cancel := chromedp.NewContext(allocated)
 	tb.Cleanup(cancel)
 	b := &tab{TB: tb, ctx: ctx, site: site, downloads: tb.TempDir()}
-	if err := chromedp.Listen(ctx, b.told); err != nil {
+	if err := chromedp.Listen(ctx, b.record); err != nil {
 		tb.Fatal(err)
 	}
 	b.see(l)
@@ -126,9 +126,9 @@ func (b *tab) see(l look) {
 	b.check("focusing the tab", err)
 }
 
-// told records requests to third-party sites and reported problems. If any records
+// record records requests to third-party sites and reported problems. If any records
 // remain at the end, the test fails.
-func (b *tab) told(event any) {
+func (b *tab) record(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch e := event.(type) {

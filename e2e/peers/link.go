@@ -115,7 +115,7 @@ func slowly(to io.Writer, from io.Reader) (copied int64) {
 		if failed != nil {
 			continue // the reader must not block
 		}
-		// The link makes up for a late wake-up, but not for idle time.
+		// The link compensates for late wake-ups, but not for idle time.
 		if least := time.Now().Add(-linkDelay); free.Before(least) {
 			free = least
 		}

@@ -111,7 +111,7 @@ func TestLinkRate(t *testing.T) {
 	if err != nil || !bytes.Equal(rest, content[1:]) {
 		t.Errorf("got %d bytes, error %v", len(rest)+1, err)
 	}
-	// The link can make up for a delay of at most LinkDelay.
+	// The link can compensate for a delay of at most LinkDelay.
 	least := time.Duration(len(content))*time.Second/main.LinkRate - 2*main.LinkDelay
 	if took := time.Since(began); took < least {
 		t.Errorf("%d bytes took %s", len(content), took)

@@ -45,7 +45,7 @@ func measure(file string, args []string) int {
 	}
 	counted, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
-		fmt.Fprintln(os.Stderr, "the system does not count")
+		fmt.Fprintln(os.Stderr, "the resource usage is unavailable on this system")
 		return 1
 	}
 	peak := counted.Maxrss

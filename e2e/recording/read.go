@@ -21,7 +21,7 @@ func Read(picture io.Reader) (scenes []Scene, err error) {
 		case isWhy:
 			scenes = append(scenes, Scene{Step: Step{Why: why}})
 		case len(scenes) == 0:
-			return nil, fmt.Errorf("the picture starts with %q", line)
+			return nil, fmt.Errorf("the image starts with %q", line)
 		case isCommand:
 			scenes[len(scenes)-1].Command = command
 		default:
@@ -48,7 +48,7 @@ func textLines(picture io.Reader) (lines []string, err error) {
 		switch t := token.(type) {
 		case xml.StartElement:
 			if !harmless[t.Name.Local] {
-				return nil, fmt.Errorf("unexpected element %q in the picture", t.Name.Local)
+				return nil, fmt.Errorf("unexpected element %q in the image", t.Name.Local)
 			}
 			if t.Name.Local == "text" {
 				if inText = true; len(lines) == 0 || attribute(t, "class") != "n" {

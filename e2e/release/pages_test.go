@@ -43,7 +43,7 @@ func TestPages(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), programs.goreleaser, "check", file)
 			switch {
 			case strings.Contains(block, "\njobs:\n") && strings.Contains(block, "runs-on:"):
-				bringsWhatItRuns(t, filepath.Base(page), block)
+				installsPrograms(t, filepath.Base(page), block)
 				// SC1083 reports braces in templates, which shells do not expand.
 				cmd = exec.CommandContext(t.Context(), programs.actionlint, "-ignore", "SC1083", file)
 				workflows++
@@ -59,7 +59,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, example := range files(t, 5, "action/*/example.yml", "deploy/github/*.yml") {
-		bringsWhatItRuns(t, example, read(t, programs.root, example))
+		installsPrograms(t, example, read(t, programs.root, example))
 	}
 	if workflows < 2 || configurations != 1 {
 		t.Errorf("found only %d workflows and %d configurations", workflows, configurations)
@@ -75,9 +75,9 @@ var brought = map[string]struct{ used, by *regexp.Regexp }{
 	"cosign":     {regexp.MustCompile(`(?m)^cosign `), regexp.MustCompile(`^sigstore/cosign-installer@`)},
 }
 
-// bringsWhatItRuns checks that each job of a workflow installs a program before the job
+// installsPrograms checks that each job of a workflow installs a program before the job
 // runs it.
-func bringsWhatItRuns(t *testing.T, name, text string) {
+func installsPrograms(t *testing.T, name, text string) {
 	t.Helper()
 	var workflow struct {
 		Jobs map[string]struct {

@@ -171,7 +171,7 @@ func fillWithArchive(ctx context.Context, ca *testca.CA, from string) (path stri
 }
 
 // arrive sends the requests of all clients, and returns the numbers of accepted and
-// refused requests. The clients stay connected until the context is canceled.
+// rejected requests. The clients stay connected until the context is canceled.
 func (c crowd) arrive(ctx context.Context, ca *testca.CA, url, archive string) (accepted, refused int64, err error) {
 	path := archive
 	if c.idle {

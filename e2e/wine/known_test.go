@@ -43,8 +43,8 @@ func readKnown(t *testing.T) known {
 // leaves reports whether a package's tests are excluded.
 func (k known) leaves(path string) bool { return k[shortPath(path)+" -"] }
 
-// leftOut returns a regular expression that matches the excluded tests of all packages.
-func (k known) leftOut() string {
+// excluded returns a regular expression that matches the excluded tests of all packages.
+func (k known) excluded() string {
 	var names []string
 	for _, line := range slices.Sorted(maps.Keys(k)) {
 		if words := strings.Fields(line); len(words) == 3 {
@@ -54,8 +54,8 @@ func (k known) leftOut() string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// isThere reports whether a package, or a test "PACKAGE TEST", exists.
-func isThere(t *testing.T, name string) bool {
+// testExists reports whether a package, or a test "PACKAGE TEST", exists.
+func testExists(t *testing.T, name string) bool {
 	t.Helper()
 	dir, test, _ := strings.Cut(name, " ")
 	files, err := filepath.Glob(filepath.Join(world.root, dir, "*_test.go"))
@@ -114,7 +114,7 @@ func (k known) compare(t *testing.T, seen map[string]result) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(k)) {
 		if left, is := strings.CutSuffix(name, " -"); is {
-			if !isThere(t, left) {
+			if !testExists(t, left) {
 				t.Errorf("known.txt: %s does not exist; remove it", left)
 			}
 		} else if r, ok := seen[name]; !ok || r.action == "pass" {

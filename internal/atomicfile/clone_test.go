@@ -80,9 +80,9 @@ func TestCopiesAreIndependent(t *testing.T) {
 	}
 }
 
-// TestModeIsTheCallers checks that a copy has the requested mode instead of the
+// TestCloneMode checks that a copy has the requested mode instead of the
 // original's mode.
-func TestModeIsTheCallers(t *testing.T) {
+func TestCloneMode(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		return // Windows does not support these file modes

@@ -11,12 +11,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// TestRenameOfWhatIsOpen checks that an open file is not replaced, and that a directory
+// TestRenameOpenFile checks that an open file is not replaced, and that a directory
 // with an open file is not renamed, until the file is closed.
-func TestRenameOfWhatIsOpen(t *testing.T) {
+func TestRenameOpenFile(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ from, to, open string }{
-		"a file that is there":  {from: "file", to: "dir/file", open: "dir/file"},
+		"an existing file":      {from: "file", to: "dir/file", open: "dir/file"},
 		"a file in a directory": {from: "dir", to: "moved", open: "dir/file"},
 	} {
 		t.Run(name, func(t *testing.T) {

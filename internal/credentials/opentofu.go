@@ -78,7 +78,7 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	theirs, err := r.queryHelper(ctx, helperRequest{helper: from.origin.Helper, server: server})
 	switch {
 	case err != nil:
-		return fmt.Sprintf("OpenTofu queries %s for %q, but that fails", name, server)
+		return fmt.Sprintf("OpenTofu queries %s for %q, but the query fails", name, server)
 	case !theirs.hasSecret():
 		return fmt.Sprintf("OpenTofu queries %s only for %q, for which it has no credentials", name, server)
 	case !theirs.IdentityToken.IsEmpty():

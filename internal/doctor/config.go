@@ -14,7 +14,7 @@ import (
 )
 
 // CheckConfig returns a CLI configuration's problems that don't depend on a provider.
-// It makes no requests.
+// It sends no requests.
 func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	findings := []finding.Finding{}
 	for _, n := range c.Notes {

@@ -152,7 +152,7 @@ func (e *examination) examinePackage(subject string, f repository.InspectedPacka
 	}
 	if v, known := artifact.ParseTag(e.report.Tag); known {
 		if err := f.Package(e.Wanted.Address, v).CheckIdentity(); err != nil {
-			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has a wrong name: %v. OpenTofu ignores names and installs the zip anyway, but tofu-oci rejects it.", subject, e.Platform, err), finding.Remedy{Command: repair + " --force"})
+			e.addFinding(finding.Error, "name-differs", fmt.Sprintf("In %s, the zip for %s has an incorrect name: %v. OpenTofu ignores names and installs the zip anyway, but tofu-oci rejects it.", subject, e.Platform, err), finding.Remedy{Command: repair + " --force"})
 		}
 	}
 	zip := f.Manifest.Zip.Digest
@@ -189,7 +189,7 @@ func (e *examination) reportError(err error) {
 		}
 		e.addFinding(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
-		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "create it with tofu-oci copy, or tag the release with the program that created it"})
+		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "create the layout with tofu-oci copy, or add a tag with the program that created it"})
 	case e.ref.IsLayout():
 		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:

@@ -46,7 +46,7 @@ func (e *examination) examineTemplate(ctx context.Context) error {
 	case ref.Registry != "":
 		e.registry(ctx)
 	}
-	// 3. Report what can't be checked without a provider.
+	// 3. Report the checks that require a provider.
 	e.noteUnchecked(fixed)
 	return errors.Join(err, ctx.Err())
 }
@@ -147,7 +147,7 @@ func (e *examination) reportLogin(challenged bool, err error) {
 	}
 }
 
-// noteUnchecked adds a note about what can't be checked without a provider.
+// noteUnchecked adds a note about the checks that require a provider.
 func (e *examination) noteUnchecked(fixed bool) {
 	what := "the repository of the provider and its content"
 	switch {

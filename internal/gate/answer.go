@@ -67,7 +67,7 @@ func parseAnswer(data []byte, index digest.Digest, now time.Time) (a Answer, err
 	}
 	switch {
 	case document.Index != "" && document.Index != index:
-		return a, fmt.Errorf("the answer is about index %.80s, not %s", document.Index, index)
+		return a, fmt.Errorf("the result is for index %.80s, not %s", document.Index, index)
 	case a.Verdict != Allow && a.Verdict != Deny && a.Verdict != Hold:
 		return a, fmt.Errorf("unknown verdict %.80q: want allow, deny, or hold", a.Verdict)
 	case a.Verdict != Allow && strings.TrimSpace(a.Reason) == "":

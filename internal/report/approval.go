@@ -42,8 +42,8 @@ type DecisionItem struct {
 	Gate    string `json:"gate,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	By      string `json:"by,omitempty"`
-	// Repository, Provider, Version, and Index identify the release that the record
-	// states.
+	// Repository, Provider, Version, and Index identify the release according to the
+	// record.
 	Repository string `json:"repository"`
 	Provider   string `json:"provider"`
 	Version    string `json:"version"`

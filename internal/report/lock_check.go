@@ -30,7 +30,8 @@ type lockCheckItem struct {
 	Line     int    `json:"line,omitempty"`
 	Provider string `json:"provider,omitempty"`
 	Version  string `json:"version,omitempty"`
-	// UnknownHashes is the number of hashes that the repository doesn't know.
+	// UnknownHashes is the number of hashes that are missing from the repository's
+	// metadata.
 	UnknownHashes int `json:"unknown_hashes,omitempty"`
 	// UncheckedZips is the number of zips in origin registries that provide only the
 	// zips' URLs.

@@ -144,7 +144,7 @@ func (o *Report) SyncMessage(code int, err error) string {
 // declaredItem is a provider of a declaration.
 type declaredItem struct {
 	Provider string `json:"provider"`
-	// SelectedBy lists what selects versions of the provider: lines, and lock files.
+	// SelectedBy lists the lines and lock files that select versions of the provider.
 	SelectedBy []string `json:"selected_by"`
 	// Settings are the effective settings, with --explain.
 	Settings []sync.Setting `json:"settings,omitempty"`

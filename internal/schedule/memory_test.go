@@ -12,19 +12,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 )
 
-// TestWeigh checks that small items run concurrently, and that large items run one at a
+// TestReserveMemory checks that small items run concurrently, and that large items run one at a
 // time.
-func TestWeigh(t *testing.T) {
+func TestReserveMemory(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		bytes   int64
 		context func(context.Context) context.Context
 		most    int
 	}{
-		"light":      {schedule.MaxShared / 4, nil, 8},
-		"heavy":      {schedule.MaxShared/4 + 1, nil, 1},
-		"unweighed":  {schedule.MaxShared, schedule.WithoutReservation, 8},
-		"not items'": {schedule.MaxShared, func(context.Context) context.Context { return t.Context() }, 8},
+		"light":          {schedule.MaxShared / 4, nil, 8},
+		"heavy":          {schedule.MaxShared/4 + 1, nil, 1},
+		"no reservation": {schedule.MaxShared, schedule.WithoutReservation, 8},
+		"not items'":     {schedule.MaxShared, func(context.Context) context.Context { return t.Context() }, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -66,8 +66,8 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// TestWeighEnds checks that waiting for a turn ends when the context is canceled.
-func TestWeighEnds(t *testing.T) {
+// TestReserveMemoryCanceled checks that waiting for a turn ends when the context is canceled.
+func TestReserveMemoryCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

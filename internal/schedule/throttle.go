@@ -59,8 +59,8 @@ type ThrottleResult struct {
 	// Single reports whether no other request had a slot of the key. In this case, a
 	// lower limit would not have helped.
 	Single bool
-	// GaveUp reports whether the key gets no further pause because several pauses did
-	// not help.
+	// GaveUp reports that the key is not paused again, because several pauses did not
+	// help.
 	GaveUp bool
 }
 

@@ -21,8 +21,8 @@ import (
 // terraformHost is the default host of Terraform.
 const terraformHost = svchost.Hostname("registry.terraform.io")
 
-// fetch unpacks the module of a call, like the program will do. It returns an error if
-// the bundle doesn't contain the module.
+// fetch unpacks the module that a call refers to, as the program will. It returns an
+// error if the bundle doesn't contain the module.
 func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (none configuration.Package, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

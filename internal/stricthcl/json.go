@@ -55,7 +55,7 @@ func (s shape) check(value hcl.Expression, path []string) error {
 		name, _ := pair.Key.Value(nil) // a key is always a string
 		key, at := name.AsString(), pair.Key.Range()
 		if line, duplicate := lines[key]; duplicate {
-			return s.wrong(at, "duplicate key %q: it is also on line %d", key, line)
+			return s.wrong(at, "duplicate key %q: already used on line %d", key, line)
 		}
 		lines[key] = at.Start.Line
 		if err := s.check(pair.Value, append(path, key)); err != nil {

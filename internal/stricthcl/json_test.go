@@ -62,8 +62,8 @@ func TestJSONErrorPositions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"{\n \"nam\": 1}":                       `f:2:2: Extraneous JSON object property: No argument or block type is named "nam". Did you mean "name"?`,
-		`{"name": "a", "name": "a"}`:            `f:1:15: duplicate key "name": it is also on line 1`,
-		"{\"name\": 1,\n \"n\\u0061me\": 1}":    `f:2:2: duplicate key "name": it is also on line 1`,
+		`{"name": "a", "name": "a"}`:            `f:1:15: duplicate key "name": already used on line 1`,
+		"{\"name\": 1,\n \"n\\u0061me\": 1}":    `f:2:2: duplicate key "name": already used on line 1`,
 		`{"plain": {"é": 1, "é": 2}}`:           `f:1:20: duplicate key "é"`,
 		`{"name": [{"a": 1, "a": 2}]}`:          `f:1:20: duplicate key "a"`,
 		`{"plain": [{}]}`:                       "f:1:11: plain must be an object",

@@ -38,8 +38,8 @@ type DenyOptions struct {
 // lost its last tag, a registry can garbage-collect the index, but not the denial.
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
-// [Result] Stays), and the tag of the version stays unchanged (see [Result] Live). The
-// tag of a pruned version also stays, because OpenTofu ignores it. Deny replaces the
+// [Result] Stays), and the tag of the version doesn't change (see [Result] Live). The
+// tag of a pruned version is also kept, because OpenTofu ignores it. Deny replaces the
 // denial of a gate, so that no gate can revoke it. If a person has denied the version
 // before, and it has no other tags, the result is [publish.Unchanged], and the existing
 // reason is kept. If a version is not pending, released, pruned, or denied, Deny

@@ -200,7 +200,7 @@ func TestDenyLive(t *testing.T) {
 }
 
 // TestDenyLiveStays checks registries that don't delete tags. The tag of the version
-// stays unchanged, and every result reports this.
+// doesn't change, and every result reports this.
 func TestDenyLiveStays(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
@@ -214,7 +214,7 @@ func TestDenyLiveStays(t *testing.T) {
 	if err := repository.CheckDenied(t.Context(), w.repo, w.version); err == nil {
 		t.Error("the version is not denied")
 	}
-	// The tag of the denial also stays, so the denial can't be overridden.
+	// The tag of the denial also remains, so the denial can't be overridden.
 	_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
 	if !errors.Is(err, repository.ErrTagNotDeleted) {
 		t.Errorf("promoting the denied version: %v", err)

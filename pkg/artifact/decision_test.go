@@ -25,7 +25,7 @@ var (
 	deniedIndex = ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: digest.FromString("an index"), Size: 8}
 )
 
-// fakeSigner makes signatures of fixed bytes.
+// fakeSigner returns fixed bytes as signatures.
 type fakeSigner struct{ keys string }
 
 func (fakeSigner) Sign([]byte) ([]byte, error)     { return []byte("a signature"), nil }
@@ -75,7 +75,8 @@ func TestDecisionRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDecisionRepeats checks that each field except the time makes a difference.
+// TestDecisionRepeats checks that decisions are different if they differ in any field
+// except the time.
 func TestDecisionRepeats(t *testing.T) {
 	t.Parallel()
 	later := denied

@@ -29,7 +29,8 @@ const (
 // record, under [SyncTag]. If the record is lost, the waiting periods start again, so
 // versions are kept longer.
 type SyncRecord struct {
-	// Unwanted maps released versions to the dates when they became unwanted.
+	// Unwanted maps released versions to the dates when a declaration stopped selecting
+	// them.
 	Unwanted map[provider.Version]time.Time
 	// Pruned maps versions to the dates when they were pruned. See [PrunedTag].
 	Pruned map[provider.Version]time.Time

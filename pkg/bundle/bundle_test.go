@@ -328,8 +328,8 @@ func TestPartSizeTooSmall(t *testing.T) {
 
 // TestDamage imports damaged bundles: truncated, changed, missing, repeated, and
 // reordered parts, changed headers, and other bundles' content. The repository must
-// never contain a tag without its content, and all versions whose content is intact
-// must arrive.
+// never contain a tag without its content, and all versions with intact content must be
+// imported.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	from := source(t, "1.0.0", "1.1.0", "1.2.0")

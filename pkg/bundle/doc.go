@@ -1,5 +1,5 @@
-// Package bundle carries versions of providers and modules across an air gap, in files
-// of limited size.
+// Package bundle transfers versions of providers and modules across an air gap, in
+// files of limited size.
 //
 //	create = OCI repositories → graphs → plan → parts
 //	import = parts → the same bytes in other OCI repositories

@@ -35,11 +35,11 @@ func (b *Bundle) Requirements() ([]provider.Requirement, error) {
 	return all, nil
 }
 
-// Import copies the versions in the bundle to repositories, like [mirror.Copy]. Versions
-// that the target denies are skipped, unless Force is set. If the
-// available parts lack content of a version, and the target lacks the content, too, the
-// version fails with a *[MissingPartError]. In this case, Import pushes the blobs that
-// are available, so that a later run needs only the other parts.
+// Import copies the versions in the bundle to repositories, like [mirror.Copy].
+// Versions that the target denies are skipped, unless Force is set. If content of a
+// version is neither in the available parts nor in the target, the version fails with a
+// *[MissingPartError]. In this case, Import pushes the blobs that are available, so
+// that a later run needs only the other parts.
 func Import(ctx context.Context, b *Bundle, o mirror.Options) error {
 	wanted, err := b.Requirements()
 	if err != nil {
@@ -104,7 +104,7 @@ func (i *importer) missing(ctx context.Context, from repository.Reader, tag stri
 	return nil
 }
 
-// pushAvailable pushes the available blobs of a repository that the target lacks.
+// pushAvailable pushes the available blobs that are missing from the target.
 func (i *importer) pushAvailable(ctx context.Context, from *reader, to repository.Repository) error {
 	for _, blob := range from.repository.Blobs {
 		_, available := i.bundle.positions[blob]

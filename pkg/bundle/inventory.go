@@ -19,7 +19,8 @@ import (
 // InventorySchema identifies the format of an inventory.
 const InventorySchema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/bundle-inventory.schema.json"
 
-// Inventory lists what a receiver has. The nil pointer is an empty inventory.
+// Inventory lists the content of a receiver's repositories. The nil pointer is an empty
+// inventory.
 type Inventory struct {
 	Schema string `json:"$schema"`
 	// Repositories is sorted by address.

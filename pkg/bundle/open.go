@@ -21,7 +21,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// Bundle is a bundle, or some of its parts. Its content is verified when it is read.
+// Bundle is an open bundle, of which some parts can be missing. Its content is verified
+// when it is read.
 type Bundle struct {
 	Manifest Manifest
 	// Signed reports that the manifest has a valid signature. See [Open].

@@ -52,7 +52,7 @@ func tarSize(size int64) int64 {
 // of a part in bytes, or zero for a single part. overhead is the size of the files that
 // each part contains. Each element of the result lists the content of a part in the
 // order of its files. If possible, all manifests of a release are in the same part, so
-// that a receiver who imports one part at a time needs this part only once.
+// that imports of one part at a time need this part only once.
 func plan(releases []release, partSize, overhead int64) ([][]item, error) {
 	p := planner{partSize: partSize, overhead: overhead, stored: map[digest.Digest]bool{}}
 	p.next()

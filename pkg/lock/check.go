@@ -189,7 +189,7 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
-			finding.Remedy{Hint: "first compare the hashes with the checksums of the origin registry: either these packages or the locked ones differ from those that the publisher released"})
+			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the locked or the stored packages are the released ones"})
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}

@@ -44,7 +44,8 @@ func (e *HashError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the text for a message that already contains the release.
+// Within returns the error's text without the release a and v, for messages that already
+// contain the release.
 func (e *HashError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

@@ -26,7 +26,7 @@ func (r *reading) provider(b *hclsyntax.Block) (s Selection) {
 	case err != nil:
 		r.fail(b.LabelRanges[0], "%v", err)
 	case address.String() != label:
-		r.fail(b.LabelRanges[0], "the provider address must be written in full and in normal form: %q", address)
+		r.fail(b.LabelRanges[0], "the provider address must be written in full and in normalized form: %q", address)
 	default:
 		s.Address = address
 	}
@@ -61,7 +61,7 @@ func (r *reading) version(expr hclsyntax.Expression) provider.Version {
 	case err != nil:
 		r.fail(expr.Range(), "%v", err)
 	case v.String() != text:
-		r.fail(expr.Range(), "the version must be written in normal form: %q", v)
+		r.fail(expr.Range(), "the version must be written in normalized form: %q", v)
 	}
 	return v
 }
@@ -75,7 +75,7 @@ func (r *reading) constraints(expr hclsyntax.Expression) provider.Constraint {
 	if err != nil {
 		r.fail(expr.Range(), "%v", err)
 	} else if normal := FormatConstraints(c); normal != text {
-		r.fail(expr.Range(), "the constraints must be written in normal form: %q", normal)
+		r.fail(expr.Range(), "the constraints must be written in normalized form: %q", normal)
 	}
 	return c
 }

@@ -21,7 +21,7 @@ type Selection struct {
 	Line int
 }
 
-// normal returns the selection in normal form.
+// normal returns the normalized selection.
 func (s Selection) normal() Selection {
 	s.Hashes = slices.Compact(slices.Sorted(slices.Values(s.Hashes)))
 	if c, err := provider.ParseConstraint(FormatConstraints(s.Constraints)); err == nil {
@@ -36,8 +36,8 @@ func (s Selection) clone() Selection {
 	return s
 }
 
-// equal reports whether two selections of a provider are equal, apart from their lines.
-// Both must be in normal form.
+// equal reports whether two selections of a provider are equal, ignoring their lines.
+// Both must be normalized.
 func (s Selection) equal(o Selection) bool {
 	return s.Version == o.Version && s.Constraints.String() == o.Constraints.String() && slices.Equal(s.Hashes, o.Hashes)
 }

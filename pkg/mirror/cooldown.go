@@ -22,8 +22,8 @@ type Cooldown struct {
 type TooYoungError struct {
 	Address provider.Address
 	Version provider.Version
-	// Published is the publication date that the origin states, or the zero time if the
-	// origin states no date.
+	// Published is the origin's publication date, or the zero time if the origin
+	// provides no date.
 	Published time.Time
 	// Eligible is the time from which the version is old enough. If Published is the
 	// zero time, Eligible is also the zero time.

@@ -153,8 +153,8 @@ func minorOf(v provider.Version) string {
 	return numbers[0] + "." + numbers[1]
 }
 
-// failUndated fails requirements that can never be satisfied because the origin states
-// no publication dates.
+// failUndated fails requirements that can never be met because the origin provides no
+// publication dates.
 func failUndated(items []Item) []Item {
 	for _, item := range items {
 		if item.Held == nil || !item.Held.Published.IsZero() {

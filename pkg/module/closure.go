@@ -129,7 +129,7 @@ func (c *Closure) Close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// read adds what a root module requires.
+// read adds the requirements of a root module.
 func (c *Closure) read(ctx context.Context, root string) error {
 	o := configuration.FromEnvironment(c.options.Environ, false)
 	o.Fetch = c.fetch

@@ -146,7 +146,7 @@ func TestClosure(t *testing.T) {
 	}
 }
 
-// TestClosureOfSeveralRoots checks that requirements of several roots are kept apart,
+// TestClosureOfSeveralRoots checks that requirements of several roots aren't merged,
 // and that the packages of wrapped archives and git repositories are reused.
 func TestClosureOfSeveralRoots(t *testing.T) {
 	t.Parallel()

@@ -128,7 +128,8 @@ func compare(target stored, zip provider.Package, o PushOptions) (Plan, error) {
 	return p, nil
 }
 
-// newDocuments returns the names of the zip's documents that a manifest lacks.
+// newDocuments returns the names of the zip's documents that are missing from a
+// manifest.
 func newDocuments(stored artifact.Manifest, zip provider.Package) []string {
 	var names []string
 	for _, d := range zip.Documents {

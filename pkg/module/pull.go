@@ -40,7 +40,7 @@ func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Sour
 	if err != nil {
 		return nil, wanted, fmt.Errorf("reading %s: %w", r, err)
 	}
-	// Modules of other tools might not state their version.
+	// Modules that other tools pushed might not contain their version.
 	v, _ := provider.ParseVersion(i.Index.Annotations[ocispec.AnnotationVersion])
 	wanted.Constraint = provider.ExactConstraint(v)
 	return oci.NewAt(open, r.Target(), v), wanted, nil

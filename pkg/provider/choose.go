@@ -2,9 +2,9 @@ package provider
 
 import "slices"
 
-// ChoosePlatforms returns the wanted platforms of a release in sorted order. If wanted is
-// empty, it returns all platforms. If a wanted platform is missing, or the release has no
-// platforms, the error is a *[PlatformError].
+// ChoosePlatforms returns the requested platforms of a release in sorted order. If
+// wanted is empty, it returns all platforms. If a requested platform is missing, or the
+// release has no platforms, the error is a *[PlatformError].
 func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform, error) {
 	if len(have) == 0 {
 		none := &PlatformError{Address: a, Version: v}

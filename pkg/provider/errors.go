@@ -43,7 +43,8 @@ func (e *PlatformError) Error() string {
 // Kind returns [NotFound].
 func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
-// Within returns the text for a message that already contains the release.
+// Within returns the error's text without the release a and v, for messages that already
+// contain the release.
 func (e *PlatformError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

@@ -43,9 +43,9 @@ type Release struct {
 	// Protocols lists the plugin protocol versions, such as "5.0", as stated by the
 	// origin registry. It is empty if unknown.
 	Protocols []string
-	// Published is the publication date that the origin registry states, in UTC and
-	// truncated to seconds. It is zero if unknown. The date is not verified, and an
-	// origin registry can state any date.
+	// Published is the publication date from the origin registry, in UTC and truncated
+	// to seconds. It is zero if unknown. The date is not verified, and an origin
+	// registry can return any date.
 	Published time.Time
 	// Documents lists the documents about the release: SHA256SUMS, signatures, and keys.
 	Documents []Document

@@ -30,8 +30,9 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Within returns the text for a message that already contains the release. It omits Op,
-// unless Op has the suffix " of", as in "fetching checksums of".
+// Within returns the error's text without the release a and v, for messages that already
+// contain the release. It also omits Op, unless Op has the suffix " of", as in "fetching
+// checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
@@ -46,8 +47,8 @@ func (e *Error) Within(a Address, v Version) string {
 	return text
 }
 
-// errorWithin returns the text of an error for a message that already contains the
-// release. If the error has a method Within, it returns the result of that method.
+// errorWithin returns the text of err without the release a and v, if err or the errors
+// that it joins have a method Within.
 func errorWithin(err error, a Address, v Version) string {
 	if e, ok := err.(interface{ Within(Address, Version) string }); ok {
 		return e.Within(a, v)

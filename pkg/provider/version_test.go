@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// byEquality makes cmp compare values by ==.
+// byEquality configures cmp to compare values with ==.
 var byEquality = cmpopts.EquateComparable(provider.Version{}, provider.Pattern{})
 
 func versions(t *testing.T, texts ...string) []provider.Version {

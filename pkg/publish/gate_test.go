@@ -214,7 +214,7 @@ func TestGateFailsClosed(t *testing.T) {
 		"expired":        {`{"verdict":"allow","expires":"2020-01-01"}`, "expired on 2020-01-01"},
 		"bad date":       {`{"verdict":"allow","expires":"tomorrow"}`, "invalid expires"},
 		"bad duration":   {`{"verdict":"allow","valid_for":"-1h"}`, "valid_for"},
-		"another digest": {`{"verdict":"allow","index":"sha256:` + strings.Repeat("0", 64) + `"}`, "the answer is about index"},
+		"another digest": {`{"verdict":"allow","index":"sha256:` + strings.Repeat("0", 64) + `"}`, "the result is for index"},
 		"deep":           {`{"verdict":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "JSON exceeds"},
 	} {
 		t.Run(name, func(t *testing.T) {

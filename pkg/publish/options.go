@@ -40,7 +40,7 @@ type Options struct {
 	// Aliases lists other providers whose releases the repository can contain. A
 	// release to which platforms are added keeps its provider.
 	Aliases provider.Aliases
-	// NoH1 omits h1 hashes that the source does not state.
+	// NoH1 omits h1 hashes that the source does not provide.
 	NoH1 bool
 	// Verify, if not nil, verifies the signature of a release before anything is sent.
 	// r is the release that the tag will contain, with the keys that the source offers.

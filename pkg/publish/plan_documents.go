@@ -144,10 +144,10 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 	return packages
 }
 
-// newDocuments returns the sorted names of the source's documents that the tag lacks
-// because they were created after the zips. Existing documents are kept even if the
-// source has different content, such as a regenerated SBOM. A signature is added only
-// together with the SHA256SUMS that it signs.
+// newDocuments returns the sorted names of the source's documents that are missing from
+// the tag because they were created after the zips. Existing documents are kept even if
+// the source has different content, such as a regenerated SBOM. A signature is added
+// only together with the SHA256SUMS that it signs.
 func newDocuments(old repository.Inspection, r provider.Release) []string {
 	var names []string
 	for _, pkg := range r.Packages {

@@ -104,7 +104,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	return conflicts
 }
 
-// annotations returns the stored annotations, updated with the wanted annotations.
+// annotations returns the stored annotations, updated with the requested annotations.
 func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
 	if f.foreign == nil {

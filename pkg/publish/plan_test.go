@@ -140,7 +140,7 @@ func TestPlan(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			old, source := test.facts(t), test.sourceRelease(t)
-			o := test.know(t, &old)
+			o := test.apply(t, &old)
 			before := fmt.Sprint(source)
 			got, requested := publish.NewPlan(old, source, o)
 			if fmt.Sprint(source) != before {
@@ -179,8 +179,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// know adds the conditions in around to the facts, and returns the policy.
-func (c planCase) know(t *testing.T, facts *publish.FactsForTest) publish.PolicyForTest {
+// apply adds the conditions of the case to the facts, and returns the policy.
+func (c planCase) apply(t *testing.T, facts *publish.FactsForTest) publish.PolicyForTest {
 	t.Helper()
 	o := publish.PolicyForTest{Force: c.force}
 	if strings.Contains(c.around, "denied") {
@@ -220,7 +220,7 @@ func TestPlanAsJSON(t *testing.T) {
 			continue
 		}
 		facts := test.facts(t)
-		o := test.know(t, &facts)
+		o := test.apply(t, &facts)
 		plan, _ := publish.NewPlan(facts, test.sourceRelease(t), o)
 		got, err := json.Marshal(plan)
 		if err != nil {

@@ -115,7 +115,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 	}
 }
 
-// decide gathers facts until they suffice for a plan.
+// decide gathers facts until they are sufficient for a plan.
 func (j *job) decide(ctx context.Context, f *facts) (Plan, error) {
 	for {
 		p := newPlan(*f, j.policy())

@@ -112,7 +112,7 @@ func TestRepairedWhileExtending(t *testing.T) {
 }
 
 // TestLostInSource checks that a lost package of a platform that was not requested is a
-// conflict if the source also lacks the package.
+// conflict if the source doesn't have the package, either.
 func TestLostInSource(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

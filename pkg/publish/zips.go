@@ -93,8 +93,8 @@ func containsSBOM(documents []provider.Document) bool {
 }
 
 // sendZip sends one zip unless the repository has it, and completes the package's
-// metadata. If the h1 is wanted but neither the source nor the tag states it, sendZip
-// reads the stored zip. This case occurs after an interrupted run.
+// metadata. If the h1 hash is required but neither the source nor the tag contains it,
+// sendZip reads the stored zip. This case occurs after an interrupted run.
 func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
 	isStored := false
 	if !stored.missing {
@@ -273,10 +273,10 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest), pkg.Size, nil
 }
 
-// push pushes the content of the zip and returns its h1 hash. The h1 that the source
-// states is not signed, so push verifies it if the verification requires no additional
-// transfer. If the zip is invalid or has a different h1, push withholds the last byte.
-// If a zip can't be hashed as a stream, it is read again after the push.
+// push pushes the content of the zip and returns its h1 hash. The source's h1 hash is
+// not signed, so push verifies it if the verification requires no additional transfer.
+// If the zip is invalid or has a different h1, push withholds the last byte. If a zip
+// can't be hashed as a stream, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
 	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil) {

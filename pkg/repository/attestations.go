@@ -15,11 +15,11 @@ import (
 // manifests that are read to find them.
 const maxAttestations = 2 * artifact.MaxBundleSize
 
-// Attestations returns the Sigstore bundles about a zip that refer to the manifest of its
-// platform. Registries and other tools state wrong artifact types, so Attestations reads
-// all referrers, and returns the bundles that contain the digest of the zip. It doesn't
-// verify signatures. lost describes bundles that are missing or damaged. If the registry
-// can't list referrers, Attestations returns no bundles.
+// Attestations returns the Sigstore bundles about a zip that refer to the manifest of
+// its platform. Registries and other tools report wrong artifact types, so Attestations
+// reads all referrers, and returns the bundles that contain the digest of the zip. It
+// doesn't verify signatures. lost describes bundles that are missing or damaged. If the
+// registry can't list referrers, Attestations returns no bundles.
 func Attestations(ctx context.Context, repo Reader, manifest digest.Digest, zip provider.Package) (found []provider.Document, lost []error, err error) {
 	entries, lost, err := listReferrers(ctx, repo, manifest)
 	if err == nil && len(entries) > maxDocuments {

@@ -117,7 +117,7 @@ func (w *world) put(t *testing.T, blobs ...provider.Document) {
 	}
 }
 
-// TestAttestationFlood checks that too many referrers, and too large ones, are errors
+// TestAttestationFlood checks that too many or too large referrers cause an error
 // before they are read.
 func TestAttestationFlood(t *testing.T) {
 	t.Parallel()

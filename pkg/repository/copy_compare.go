@@ -18,10 +18,10 @@ type Difference struct {
 	// Gains reports that the release adds platforms or restores lost or damaged
 	// platforms. Repairs reports only that it restores platforms.
 	Gains, Repairs bool
-	// Documents reports that the release has documents with names that the tagged
-	// release lacks.
+	// Documents reports that the release has documents whose names are missing from the
+	// tagged release.
 	Documents bool
-	// Loses describes content of the tagged release that the release lacks.
+	// Loses describes content that only the tagged release has.
 	Loses []string
 }
 
@@ -80,8 +80,8 @@ func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	return fmt.Sprintf("%s has zip %s, but the source has %s", f.Target.Platform, was, zip)
 }
 
-// documentsMissingIn returns the names of documents that the other package lacks, in the order
-// of the manifest.
+// documentsMissingIn returns the names of documents that the other package doesn't
+// have, in the order of the manifest.
 func (f InspectedPackage) documentsMissingIn(other InspectedPackage) []string {
 	var names []string
 	for _, d := range f.Manifest.Documents {

@@ -252,9 +252,9 @@ func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
 // the tag of the denial in the list of tags, because this tag denies the version
-// regardless of what the tag points to. If the credentials don't allow listing tags, or
-// the registry has no list, CheckDenied requests the tag instead. For example, a proxy
-// can serve tags that it doesn't list.
+// regardless of its target. If the credentials don't allow listing tags, or the
+// registry has no list, CheckDenied requests the tag instead. For example, a proxy can
+// serve tags that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, unlisted := repo.Tags(ctx)
 	listed := slices.Contains(tags, artifact.DeniedTag(v))

@@ -152,8 +152,8 @@ func TestDecisionSchema(t *testing.T) {
 	}
 }
 
-// TestDecisionFlood checks that a flood of decisions is an error without reading them, and
-// that a flood of other referrers or damaged decisions hides no decision.
+// TestDecisionFlood checks that too many decisions cause an error before they are read,
+// and that many other referrers or damaged decisions don't hide a decision.
 func TestDecisionFlood(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

@@ -169,7 +169,7 @@ func TestRestoreIncomplete(t *testing.T) {
 	}
 }
 
-// TestPruneIncomplete checks that a version with both tags stays if it is incomplete. A
+// TestPruneIncomplete checks that an incomplete version with both tags is not pruned. A
 // registry that deletes manifests with their tags would delete both tags, and would not
 // accept the index again.
 func TestPruneIncomplete(t *testing.T) {

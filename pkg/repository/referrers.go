@@ -323,7 +323,7 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 	return fmt.Errorf("updating the list of referrers: %w (%d attempts)", ErrTagMoved, maxMerges)
 }
 
-// next returns the list to write. It is the original list or, if this list lacks
+// next returns the list to write. It is the original list or, if this list is missing
 // entries, the known entries with the missing entries added.
 func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
 	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }

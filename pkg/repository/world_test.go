@@ -103,6 +103,6 @@ func pushTag(t *testing.T, r repository.Repository, b artifact.Blob, tag string,
 	}
 }
 
-// streamed hides all methods of a reader except Read. Content from another server has
-// only this method, too.
+// streamed hides all methods of a reader except Read. Content from another server also
+// has only this method.
 func streamed(data []byte) io.Reader { return struct{ io.Reader }{bytes.NewReader(data)} }

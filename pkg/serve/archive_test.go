@@ -138,7 +138,7 @@ func TestStoreCachesArchives(t *testing.T) {
 	}
 }
 
-// TestStoreAccess checks a release that states the digest of a zip in a different
+// TestStoreAccess checks a release that contains the digest of a zip in a different
 // repository. The release doesn't make the zip readable, even though the store contains
 // it.
 func TestStoreAccess(t *testing.T) {

@@ -86,7 +86,7 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 
 // repositoryHas reports whether the repository contains a zip or can't be queried. The
 // store contains the zips of all repositories. Without this check, a release that only
-// states the digest of a zip in a different repository would make that zip readable.
+// contains the digest of a zip in a different repository would make that zip readable.
 // Each zip is checked once, and only if access is restricted.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{t.repo.String(), t.zip.Digest.String()}

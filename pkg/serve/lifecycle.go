@@ -19,9 +19,9 @@ import (
 const (
 	// readHeaderTimeout is the time within which a client must send its request header.
 	readHeaderTimeout = 10 * time.Second
-	// idleTimeout is how long an idle connection stays open. It exceeds the 60 seconds
-	// after which reverse proxies close idle connections, because proxies must close
-	// them first.
+	// idleTimeout is the maximum duration of an idle connection. It exceeds the 60
+	// seconds after which reverse proxies close idle connections, because proxies must
+	// close them first.
 	idleTimeout = 90 * time.Second
 	// maxHeader limits the size of a request header in bytes. A token is a few kilobytes
 	// long.

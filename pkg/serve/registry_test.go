@@ -175,8 +175,8 @@ func TestUnsigned(t *testing.T) {
 				}
 				w.verify(t, document[offered](t, response), r.zipOf(haiku))
 			}
-			if len(w.leftOut) != len(releases)-len(test.want) {
-				t.Errorf("events: %q", w.leftOut)
+			if len(w.omitted) != len(releases)-len(test.want) {
+				t.Errorf("events: %q", w.omitted)
 			}
 			// The network mirror protocol lists all versions.
 			got := document[map[string]map[string]struct{}](t, w.get(t, mirrored+"index.json"))
@@ -206,7 +206,7 @@ func TestSignaturesForClients(t *testing.T) {
 			w.push(t, r)
 			list := document[listed](t, w.get(t, "/v1/providers/acme/rocket/versions"))
 			if len(list.Versions) != 1 {
-				t.Fatalf("got %+v, told %q", list, w.leftOut)
+				t.Fatalf("got %+v, omitted %q", list, w.omitted)
 			}
 			w.verify(t, document[offered](t, w.get(t, "/v1/providers/acme/rocket/1.0.0/download/plan9/mips")), r.zipOf(plan9))
 		})

@@ -64,7 +64,7 @@ type world struct {
 
 	mu      sync.Mutex
 	events  []serve.RequestEvent
-	leftOut []string
+	omitted []string
 }
 
 // newLayout returns a world that uses image layouts.
@@ -120,7 +120,7 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 			OnOmitted: func(_ provider.Address, v provider.Version, why string) {
 				w.mu.Lock()
 				defer w.mu.Unlock()
-				w.leftOut = append(w.leftOut, v.String()+": "+why)
+				w.omitted = append(w.omitted, v.String()+": "+why)
 			},
 		},
 	}

@@ -25,7 +25,7 @@ func New(entries map[string]digest.Digest) File {
 }
 
 // Lookup returns the digest of a file. It returns false if the document does not list
-// the file exactly once. To get the reason, use [File.Find].
+// the file exactly once. For the reason, use [File.Find].
 func (f File) Lookup(name string) (digest.Digest, bool) {
 	d, found := f.sums[name]
 	return d, found

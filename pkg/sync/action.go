@@ -23,7 +23,8 @@ const (
 	Extend Kind = "extend"
 	// Repair restores missing or damaged content of an existing release.
 	Repair Kind = "repair"
-	// Restore adds the version tag to a pruned release again, because it is wanted again.
+	// Restore adds the version tag to a pruned release again, because it is selected
+	// again.
 	Restore Kind = "restore"
 	// Hold postpones a step until a certain time, or until a later run if this run has
 	// reached a limit.
@@ -34,12 +35,12 @@ const (
 	Pending Kind = "pending"
 	// Deny denies an existing or pending release.
 	Deny Kind = "deny"
-	// Mark records that a release became unwanted.
+	// Mark records the date from which a release is no longer selected.
 	Mark Kind = "mark"
-	// Unmark deletes the record of an unwanted release, because the release is wanted
+	// Unmark deletes the recorded date of a release, because the release is selected
 	// again.
 	Unmark Kind = "unmark"
-	// PruneTag replaces the version tag of an unwanted release, so that OpenTofu
+	// PruneTag replaces the version tag of an unselected release, so that OpenTofu
 	// ignores the release.
 	PruneTag Kind = "prune"
 	// Delete deletes a pruned release.
@@ -81,7 +82,7 @@ type Action struct {
 	// Reason explains why the action is planned, without a final period.
 	Reason string `json:"reason,omitempty"`
 	// Eligible is the time from which a held-back release can be mirrored, or an
-	// unwanted release can be pruned.
+	// unselected release can be pruned.
 	Eligible time.Time `json:"eligible,omitzero"`
 	// Locked lists the declared lock files that select a version to deny.
 	Locked []string `json:"locked,omitempty"`

@@ -144,8 +144,8 @@ var errUnlisted = provider.Errorf(provider.Refused, "deny blocks do not apply to
 // decideTarget adds the actions for one target.
 func (d *decider) decideTarget(i int) {
 	s := d.states[i]
-	// 1. Deny existing releases. If an interrupted run has left the tag of a denied
-	// release, deny this release again.
+	// 1. Deny existing releases. If an interrupted run didn't delete the tag of a
+	// denied release, deny the release again.
 	for _, v := range newestFirst(s.tagged, s.pending) {
 		if block, denied := d.denial(v); denied && (!s.denied[v] || s.tagged[v]) {
 			a := d.action(i, v)

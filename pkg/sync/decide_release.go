@@ -86,7 +86,8 @@ func (d *decider) whyDenied(i int, v provider.Version) string {
 	return "denied in " + d.targets[i].repository
 }
 
-// decideCopy adds the action for a version that a target with a source lacks.
+// decideCopy adds the action for a version that is missing from a target that copies
+// from another target.
 func (d *decider) decideCopy(i int, a Action, reason string) {
 	from := d.targets[i].from
 	source := d.states[from]

@@ -76,22 +76,22 @@ func (d Denial) Denies(a provider.Address, v provider.Version) bool {
 	return d.Pattern.Match(a) && includes(d.Versions, v)
 }
 
-// includes reports whether a version meets a constraint. A pre-release also counts if
+// includes reports whether a version meets a constraint. A pre-release is included if
 // its release meets the constraint.
 func includes(c provider.Constraint, v provider.Version) bool {
 	r := provider.Requirement{Constraint: c}
 	return c.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0
 }
 
-// Prune specifies how unwanted releases are removed.
+// Prune specifies how unselected releases are removed.
 type Prune struct {
-	// Delete enables pruning. Otherwise, unwanted releases are only reported.
+	// Delete enables pruning. Otherwise, unselected releases are only reported.
 	Delete bool
-	// KeepPrevious is the number of unwanted versions to keep. The newest versions that
-	// are older than the newest selected version are kept.
+	// KeepPrevious is the number of unselected versions to keep. The newest versions
+	// that are older than the newest selected version are kept.
 	KeepPrevious int
-	// KeepFor is the minimum time between the discovery that a release is unwanted and
-	// its pruning. It is also the minimum time between the release's pruning and its
+	// KeepFor is the minimum time for which a release must be unselected before it is
+	// pruned. It is also the minimum time between the release's pruning and its
 	// deletion.
 	KeepFor time.Duration
 	// MaxDelete is the maximum number of releases that one run prunes, deletes, or denies.

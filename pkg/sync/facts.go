@@ -19,8 +19,8 @@ type planned struct {
 	repos []repository.Repository
 }
 
-// planProvider gathers facts about a provider until they suffice for a decision. It
-// reads only the facts that the decision needs.
+// planProvider gathers facts about a provider until they are sufficient for a decision.
+// It reads only the facts that the decision needs.
 func (o Options) planProvider(ctx context.Context, w Wanted, r rules) planned {
 	f, repos := o.gather(ctx, w)
 	for {

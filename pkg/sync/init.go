@@ -22,7 +22,7 @@ const exampleRepository = "ghcr.io/acme/providers/{namespace}/{type}"
 var newDeclaration string
 
 // Template returns a declaration with comments that explain the arguments. It selects
-// the wanted providers and the providers in lock files. lockFiles contains names or
+// the given providers and the providers in lock files. lockFiles contains names or
 // patterns. repository is the repository template of the target, in either form. If it
 // is empty, the declaration contains an example.
 func Template(wanted []provider.Requirement, repository string, lockFiles ...string) []byte {

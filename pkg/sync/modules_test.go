@@ -162,7 +162,7 @@ func TestModules(t *testing.T) {
 	if tags := m.tags(t, "modules/vpc/aws"); tags != "2.0.0 tofu-oci-sync" {
 		t.Errorf("got tags %s", tags)
 	}
-	// If the origin moves a version, the mirror stays.
+	// If the origin moves a version, the mirrored version doesn't change.
 	m.commit(t, "evil", "2.0.0")
 	if got, _ := m.apply(t); got != "conflict main 2.0.0 failed" {
 		t.Errorf("got %s", got)

@@ -27,9 +27,9 @@ type Options struct {
 	Now func() time.Time
 	// Source provides the releases of all origin registries.
 	Source provider.Source
-	// Modules provides the versions of modules, and PublishModule publishes one of them.
-	// Their addresses have the form of [module.Address.InRegistry]. Both are required if
-	// modules are wanted. See [module.MirrorOptions.PublishFunc].
+	// Modules provides the versions of modules, and PublishModule publishes one of
+	// them. Their addresses have the form of [module.Address.InRegistry]. Both are
+	// required if modules are selected. See [module.MirrorOptions.PublishFunc].
 	Modules       provider.Source
 	PublishModule mirror.PublishFunc
 	// Open returns the repository of a reference. It is called for the repositories of all

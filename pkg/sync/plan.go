@@ -110,7 +110,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// CheckRepositories returns an error of kind [provider.Misuse] if two of the wanted
+// CheckRepositories returns an error of kind [provider.Misuse] if two of the selected
 // providers and modules, or two targets, have the same repository. They would overwrite
 // each other's tags. It also returns an error if the target of a module has no template
 // for modules.

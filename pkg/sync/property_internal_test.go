@@ -141,7 +141,7 @@ func (w *world) mustStay(a Action) string {
 }
 
 // isNewest reports whether a requirement would select a version even if the target had
-// all versions that could arrive.
+// all versions that a run could add.
 func (w *world) isNewest(p *simProvider, t *simTarget, v provider.Version) bool {
 	s := p.wanted.Settings
 	if s.None {
@@ -151,8 +151,7 @@ func (w *world) isNewest(p *simProvider, t *simTarget, v provider.Version) bool 
 		matches := func(u provider.Version) bool {
 			return !w.denies(p, t, u) && (r.Constraint.Allows(u) || s.PreReleases && len(r.PreReleases([]provider.Version{u})) > 0)
 		}
-		// Versions that the target lacks also count, because they could arrive in this
-		// run.
+		// Missing versions are included, because this run could add them.
 		newer, minor := 0, 0
 		others := t.list().Tagged()
 		for u := range p.published {
@@ -215,7 +214,7 @@ func (w *world) mustNotArrive(a Action) string {
 	return ""
 }
 
-// checkKept checks that enough previous versions stay.
+// checkKept checks that enough previous versions are kept.
 func (w *world) checkKept(t *testing.T, seed int, actions []Action) {
 	t.Helper()
 	if w.declaration.Prune == nil {
@@ -309,7 +308,7 @@ func newPool(t *testing.T) *pool {
 
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 
-// chance returns true once in n times.
+// chance returns true with a probability of 1/n.
 func chance(r *rand.Rand, n int) bool { return r.IntN(n) == 0 }
 
 func (p *pool) world(r *rand.Rand) *world {

@@ -271,7 +271,7 @@ func TestErrors(t *testing.T) {
 		"join in a list":         {minimal + "sources = [join(\"\", [\"a\"])]\n", "mirror.hcl:5:11: functions and ${ are supported only in target blocks"},
 
 		"target name":            {"version = 1\ntarget \"a b\" {\n}\n", "mirror.hcl:2:8: invalid name \"a b\""},
-		"duplicate target":       {target + "target \"a\" {\n  repository = \"ghcr.io/c/{type}\"\n}\n", `mirror.hcl:9:8: duplicate target "a": it is also on line 2`},
+		"duplicate target":       {target + "target \"a\" {\n  repository = \"ghcr.io/c/{type}\"\n}\n", `mirror.hcl:9:8: duplicate target "a": already used on line 2`},
 		"argument of a target":   {target + "target \"c\" {\n  repo = \"x\"\n}\n", `mirror.hcl:10:3: unknown argument "repo" in this target block; did you mean "repository"?`},
 		"no repository":          {target + "target \"c\" {\n  from = \"a\"\n}\n", "mirror.hcl:9:8: missing argument repository in this target block"},
 		"from itself":            {"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  from = \"a\"\n}\n", `mirror.hcl:4:10: target "a" is copied from itself (a from a)`},
@@ -302,7 +302,7 @@ func TestErrors(t *testing.T) {
 		"pattern with versions":   {minimal + "provider \"a/b@1.0\" {\n}\n", "specify versions with the argument versions"},
 		"legacy provider":         {minimal + "provider \"-/aws\" {\n}\n", "mirror.hcl:5:10: "},
 		"pattern of everything":   {minimal + "provider \"*/*/*\" {\n}\n", "mirror.hcl:5:10: the pattern \"*/*/*\" matches every provider; use the defaults block instead"},
-		"duplicate pattern":       {minimal + "provider \"acme/x\" {\n}\nprovider \"registry.opentofu.org/ACME/x\" {\n}\n", "mirror.hcl:7:10: duplicate provider \"registry.opentofu.org/acme/x\": it is also on line 5"},
+		"duplicate pattern":       {minimal + "provider \"acme/x\" {\n}\nprovider \"registry.opentofu.org/ACME/x\" {\n}\n", "mirror.hcl:7:10: duplicate provider \"registry.opentofu.org/acme/x\": already used on line 5"},
 		"versions":                {minimal + "defaults {\n  versions = \"5.x\"\n}\n", "mirror.hcl:6:14: versions: "},
 		"versions as number":      {minimal + "defaults {\n  versions = 1.1\n}\n", "mirror.hcl:6:14: versions must be a string"},
 		"null":                    {minimal + "defaults {\n  versions = null\n}\n", "mirror.hcl:6:14: versions is required"},

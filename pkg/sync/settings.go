@@ -224,7 +224,7 @@ func (d *Declaration) readBlocks(kind string, blocks []labeled) error {
 			return err
 		}
 		if line, duplicate := seen[pattern]; duplicate {
-			return stricthcl.Wrong(b.Range, "duplicate %s %q: it is also on line %d", kind, pattern, line)
+			return stricthcl.Wrong(b.Range, "duplicate %s %q: already used on line %d", kind, pattern, line)
 		}
 		seen[pattern] = b.Range.Start.Line
 		read, err := d.readBlock(kind, b.Range, b.Arguments)

@@ -85,7 +85,7 @@ func (r *targets) read(b labeled) error {
 		return stricthcl.Wrong(b.Range, "invalid name %q: must be up to 64 letters, digits, dots, dashes, and underscores", b.Label)
 	}
 	if other, ok := r.blocks[b.Label]; ok {
-		return stricthcl.Wrong(b.Range, "duplicate target %q: it is also on line %d", b.Label, other.Range.Start.Line)
+		return stricthcl.Wrong(b.Range, "duplicate target %q: already used on line %d", b.Label, other.Range.Start.Line)
 	}
 	t := Target{Name: b.Label}
 	err := parseArguments("target", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{

@@ -107,7 +107,7 @@ func isIn(dir, path string) bool {
 	return err == nil && filepath.IsLocal(path)
 }
 
-// selection collects the wanted providers.
+// selection collects the selected providers.
 type selection struct {
 	declaration *Declaration
 	byAddress   map[provider.Address]*Wanted
@@ -153,8 +153,8 @@ func (s selection) addMatching(r provider.Requirement, from string) (err error) 
 	return nil
 }
 
-// addDenied adds the providers that only deny blocks refer to. An added provider has
-// all targets in which no selected provider uses the same repository.
+// addDenied adds the providers that only deny blocks refer to. It omits targets in
+// which a selected provider uses the same repository.
 func (s selection) addDenied() {
 	d := s.declaration
 	taken := map[template.Reference]bool{}

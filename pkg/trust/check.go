@@ -33,7 +33,7 @@ type signatureCheck struct {
 	validity validity
 	// key made the signature. It is nil if the key is unknown or the signature is bad.
 	key *openpgp.Entity
-	// issuer is the issuer that the signature states.
+	// issuer is the claimed issuer of the signature.
 	issuer string
 	// since is the time when the key or the signature expired, or zero if neither has
 	// expired.
@@ -161,7 +161,7 @@ type signaturePacket struct {
 }
 
 // splitSignatures parses a detached signature, binary or armored. The input can contain
-// several signatures, because gpg makes one for each --local-user.
+// several signatures, because gpg creates one for each --local-user.
 func splitSignatures(data []byte) ([]signaturePacket, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(data), []byte(armorStart)) {
 		var err error
@@ -197,8 +197,8 @@ func splitSignatures(data []byte) ([]signaturePacket, error) {
 	}
 }
 
-// issuer returns the fingerprint or key ID that a signature states. The result is not
-// verified.
+// issuer returns the fingerprint or key ID of a signature's claimed issuer. The result
+// is not verified.
 func (s signaturePacket) issuer() string {
 	switch {
 	case len(s.parsed.IssuerFingerprint) > 0:

@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// approvers are people who sign decisions.
+// approvers contains keys that sign decisions.
 type approvers struct {
 	jane, mallory      trust.Signer
 	janes, mallorys    string // fingerprints

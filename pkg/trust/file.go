@@ -55,7 +55,7 @@ func ParseRules(file string, data []byte) (Rules, error) {
 			return nil, err
 		}
 		if line, twice := seen[rule.Pattern]; twice {
-			return nil, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: it is also on line %d", rule.Pattern, line)
+			return nil, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: already used on line %d", rule.Pattern, line)
 		}
 		seen[rule.Pattern] = block.PatternRange.Start.Line
 		rules = append(rules, rule)

@@ -71,7 +71,7 @@ func TestParseRulesRefuses(t *testing.T) {
 		"unknown argument":                  {block("  finger = 1"), `f:2:3: Unsupported argument: An argument named "finger" is not expected here`},
 		"argument outside":                  {"\nmode = 1\n", `f:2:1: Unsupported argument: An argument named "mode" is not expected here`},
 		"argument twice":                    {block("  expired = \"warn\"\n  expired = \"warn\""), "f:3:3: Attribute redefined"},
-		"pattern twice":                     {block("") + "\n" + block(""), "f:5:7: duplicate pattern registry.opentofu.org/acme/*: it is also on line 1"},
+		"pattern twice":                     {block("") + "\n" + block(""), "f:5:7: duplicate pattern registry.opentofu.org/acme/*: already used on line 1"},
 		"pattern twice, in different forms": {block("") + "trust \"registry.opentofu.org/ACME/*\" {}\n", "f:4:7: duplicate pattern"},
 		"no pattern":                        {"trust {}\n", "f:1:7: Missing pattern for trust: All trust blocks must have 1 labels (pattern)"},
 		"two labels":                        {"trust \"a/b\" \"c/d\" {}\n", "f:1:13: Extraneous label for trust: Only 1 labels (pattern) are expected for trust blocks"},

@@ -138,7 +138,7 @@ func missingMessage(missing []provider.Version) string {
 	if more := len(missing) - len(some); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("The origin registry offers versions that the repository does not have: %s.", text)
+	return fmt.Sprintf("The origin registry offers versions that are missing from the repository: %s.", text)
 }
 
 // missingRemedy returns the command that mirrors the missing versions. If only a few

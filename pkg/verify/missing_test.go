@@ -119,7 +119,7 @@ func TestManyMissing(t *testing.T) {
 		if command := report.Findings[0].Command; command != want {
 			t.Errorf("the remedy is %q, want %q", command, want)
 		}
-		problem := "The origin registry offers versions that the repository does not have: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
+		problem := "The origin registry offers versions that are missing from the repository: 0.7.0, 0.6.0, 0.5.0, 0.4.0, 0.3.0 and 2 more."
 		if report.Findings[0].Message != problem {
 			t.Error(report.Findings[0].Message)
 		}

@@ -78,9 +78,9 @@ func (a *verification) compareZips(found repository.Inspection, offered map[prov
 		f := found.Platforms[platform]
 		switch {
 		case !found.HasPlatform(platform):
-			s.addWarning("platform-missing", fmt.Sprintf("The origin registry offers a package for %s, which the repository does not have.", platform), finding.Remedy{Command: a.fetch(" --platform " + platform.String())})
+			s.addWarning("platform-missing", fmt.Sprintf("The origin registry offers a package for %s that is missing from the repository.", platform), finding.Remedy{Command: a.fetch(" --platform " + platform.String())})
 		case !isOffered:
-			s.addWarning("platform-withdrawn", fmt.Sprintf("The origin registry has withdrawn the package for %s.", platform), finding.Remedy{Hint: "ask the author why"})
+			s.addWarning("platform-withdrawn", fmt.Sprintf("The origin registry no longer offers the package for %s.", platform), finding.Remedy{Hint: "ask the author why"})
 		case f.Err == nil && f.Manifest.Zip.Digest != want:
 			s.addError("bytes-differ", fmt.Sprintf("The origin registry offers the zip %s, but the repository has %s: one of them is not the released zip.", want, f.Manifest.Zip.Digest),
 				finding.Remedy{Hint: "compare both with the checksums that the author published; if the origin registry is right, replace the stored zip", Command: a.fetch(" --force")})

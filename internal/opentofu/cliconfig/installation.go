@@ -212,7 +212,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 }
 
-// knownArguments returns the arguments that OpenTofu knows, and adds notes about
+// knownArguments returns the arguments that OpenTofu supports, and adds notes about
 // unknown arguments.
 func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType {
 	of := &ast.ObjectType{List: &ast.ObjectList{}}

@@ -53,7 +53,8 @@ func (e *UnresolvedError) Error() string {
 // Kind returns [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within returns the text for a message that already contains the provider and version.
+// Within returns the error's text without the release a and v, for messages that already
+// contain the release.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:

@@ -61,7 +61,7 @@ type method struct {
 	unless []provider.Source
 }
 
-// New creates the sources of all methods. It makes no requests, but it checks whether
+// New creates the sources of all methods. It sends no requests, but it checks whether
 // the plugin directories exist.
 func New(o Options) (*Installation, error) {
 	i := &Installation{block: o.Config.Installation}

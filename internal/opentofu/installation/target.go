@@ -58,7 +58,7 @@ type Step struct {
 }
 
 // Explain returns a step for each method in order. If the provider has a dev_overrides
-// entry, the first step is about the entry. Explain makes no requests.
+// entry, the first step is about the entry. Explain sends no requests.
 func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step
 	if i.block != nil {

@@ -36,7 +36,7 @@ func hashOf(a Address) addressHash {
 	return addressHash(sum[:len(addressHash{})])
 }
 
-// grant contains the patterns of what can be read.
+// grant contains the patterns of readable providers and modules.
 type grant struct {
 	providers []provider.Pattern
 	modules   []provider.ModulePattern

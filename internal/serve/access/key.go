@@ -55,7 +55,7 @@ func ReadArchiveKey(path string) (ArchiveKey, error) {
 		return ArchiveKey{}, err
 	}
 	if mode := info.Mode().Perm(); mode&0o027 != 0 && runtime.GOOS != "windows" {
-		return ArchiveKey{}, fmt.Errorf("%s has mode %04o: only its owner can be allowed to write it, and users outside its group must not be able to read it (chmod 600)", path, mode)
+		return ArchiveKey{}, fmt.Errorf("%s has mode %04o: only its owner may write to it, and only its owner and group may read it (chmod 600)", path, mode)
 	}
 	data, err := bounded.ReadFileOrPipe(path, maxKeyFile)
 	if err != nil {

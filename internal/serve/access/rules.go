@@ -107,12 +107,12 @@ func (r *Rules) caller(name string, g grant) Caller {
 // issuerCaller returns the caller for an issuer's token.
 func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error) {
 	if len(r.issuers) == 0 {
-		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks", ErrDenied, len(r.tokens))
+		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches", ErrDenied, len(r.tokens))
 	}
 	// 1. Find the claimed issuer.
 	token, err := parseIssuerToken(bearer)
 	if err != nil {
-		return Caller{}, fmt.Errorf("%w: it does not match any of the %d token blocks, and %w", ErrDenied, len(r.tokens), err)
+		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches, and %w", ErrDenied, len(r.tokens), err)
 	}
 	index := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
 	if index < 0 {

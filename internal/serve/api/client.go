@@ -50,7 +50,7 @@ type Client struct {
 	base    string
 }
 
-// NewClient returns a client. It makes no requests.
+// NewClient returns a client. It sends no requests.
 func NewClient(o ClientOptions) (*Client, error) {
 	u := o.URL
 	switch {

@@ -70,7 +70,7 @@ func kind(d api.Document) string {
 	return Visible(d.Kind, limitTiny)
 }
 
-// state returns the CSS class for a status.
+// state returns the CSS class of a status.
 func state(status string) string {
 	switch status {
 	case api.StatusComplete:

@@ -52,7 +52,7 @@ type failure struct {
 	err error
 }
 
-// New returns a puller. It makes no requests.
+// New returns a puller. It sends no requests.
 func New(o Options) (*Puller, error) {
 	if len(o.Patterns) == 0 || o.Source == nil || o.Open == nil {
 		return nil, errors.New("pull-through: Patterns, Source, and Open are required")

@@ -30,7 +30,7 @@ var small = []shape{{size: 200 << 10}, {size: 3000}, {size: 70 << 10, unordered:
 // platforms are platforms that no test machine has.
 var platforms = []provider.Platform{{OS: "haiku", Arch: "riscv64"}, {OS: "plan9", Arch: "mips64"}}
 
-// good is a package.
+// good is a package of a release.
 type good struct {
 	version    string
 	platform   provider.Platform

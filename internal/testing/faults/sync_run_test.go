@@ -134,8 +134,8 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 			t.Errorf("%s: the tag %s lacks %s", target, tag, missing)
 		}
 	}
-	// 2. Check that only planned versions were removed, and that no wanted version was
-	// removed.
+	// 2. Check that only planned versions were removed, and that no selected version
+	// was removed.
 	planned := map[string]bool{}
 	if p != nil {
 		for _, a := range p.Actions {
@@ -171,7 +171,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 		}
 	}
 	m.remember(target, wanted, after, began, ok)
-	// 3. Check that all wanted versions exist after a complete run.
+	// 3. Check that all selected versions exist after a complete run.
 	if ok && !shared && (target == mainTarget || d.copies) {
 		for v := range wanted {
 			if !after.has(v) {
@@ -181,7 +181,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 	}
 }
 
-// checkPruned checks that a pruned version can be restored, and that it was unwanted
+// checkPruned checks that a pruned version can be restored, and that it was unselected
 // for long enough.
 func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after state, began time.Time) {
 	t.Helper()
@@ -209,7 +209,7 @@ func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[stri
 	}
 }
 
-// remember records when versions were last wanted and when they were pruned.
+// remember records when versions were last selected and when they were pruned.
 func (m *mirrored) remember(target string, wanted map[string]bool, after state, began time.Time, ok bool) {
 	for _, v := range m.goods.versions() {
 		key := target + v

@@ -123,7 +123,7 @@ func eachKind(t *testing.T, test func(t *testing.T, layout bool)) {
 }
 
 // aging returns a world with a version in each state. 1.0.0 can be deleted, and 1.1.0
-// can be pruned. 1.2.0 is pruned and wanted again. 1.3.0 is wanted, 1.4.0 will be
+// can be pruned. 1.2.0 is pruned and selected again. 1.3.0 is selected, 1.4.0 will be
 // denied, and 1.5.0 is missing.
 func aging(t *testing.T, layout bool) (*mirrored, declaration) {
 	t.Helper()

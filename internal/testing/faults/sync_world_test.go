@@ -70,9 +70,8 @@ func (d declaration) text(main, dr string) string {
 	return text + fmt.Sprintf("prune {\n  mode = %q\n  keep_previous = %d\n  keep_for = \"1d\"\n  max_delete = %d\n}\n", mode, d.keep, d.most)
 }
 
-// wanted returns the versions in all that the declaration selects, except denied
-// versions. The versions in all are sorted, newest first. wanted doesn't use the
-// package under test.
+// wanted returns the versions in all that the declaration selects and doesn't deny. The
+// versions in all are sorted, newest first. wanted doesn't use the package under test.
 func (d declaration) wanted(t *testing.T, all []string, isDenied func(version string) bool) map[string]bool {
 	t.Helper()
 	isDeclared := func(v string) bool { return slices.Contains(d.denied, v) }

@@ -20,7 +20,7 @@ type GPG struct{ home string }
 // New creates a GPG. Close stops the agent and removes the keys.
 func New() (*GPG, error) {
 	if _, err := exec.LookPath("gpg"); err != nil {
-		return nil, fmt.Errorf("the tests make signatures with gpg: install GnuPG (%w)", err)
+		return nil, fmt.Errorf("the tests sign with gpg: install GnuPG (%w)", err)
 	}
 	// The path of the agent's socket is limited to about 100 bytes, so the directory's
 	// path must be short.
@@ -73,7 +73,7 @@ func (g *GPG) Key(ctx context.Context, name string, at At) (fingerprint string, 
 			return words[3], nil
 		}
 	}
-	return "", fmt.Errorf("gpg made no key: %s", status)
+	return "", fmt.Errorf("gpg generated no key: %s", status)
 }
 
 // AddSubkey adds a subkey. Its default usage is signing.

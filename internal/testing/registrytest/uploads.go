@@ -43,26 +43,26 @@ func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	case !found:
 		answer(w, http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry")
 	case req.Method == http.MethodPost:
-		told(w, at, 0, http.StatusAccepted)
+		respondUpload(w, at, 0, http.StatusAccepted)
 	case req.Method == http.MethodGet:
-		told(w, at, len(content), http.StatusNoContent)
-	case req.URL.Query().Get("state") != strconv.Itoa(len(content)), !begins(req, len(content)):
+		respondUpload(w, at, len(content), http.StatusNoContent)
+	case req.URL.Query().Get("state") != strconv.Itoa(len(content)), !startsAt(req, len(content)):
 		answer(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "invalid content range")
 	default:
 		r.complete(w, req, id)
 	}
 }
 
-// told responds with an upload's location and the number of received bytes.
-func told(w http.ResponseWriter, at string, n, status int) {
+// respondUpload responds with an upload's location and the number of received bytes.
+func respondUpload(w http.ResponseWriter, at string, n, status int) {
 	w.Header().Set("Location", at+strconv.Itoa(n))
 	w.Header().Set("Range", fmt.Sprintf("0-%d", max(n-1, 0)))
 	w.WriteHeader(status)
 }
 
-// begins reports whether a request continues an upload at byte n, or specifies no
+// startsAt reports whether a request continues an upload at byte n, or specifies no
 // offset.
-func begins(req *http.Request, n int) bool {
+func startsAt(req *http.Request, n int) bool {
 	var first, last int
 	header := req.Header.Get("Content-Range")
 	_, err := fmt.Sscanf(header, "%d-%d", &first, &last)

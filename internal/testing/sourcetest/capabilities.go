@@ -48,19 +48,19 @@ func testCapabilities(f Fixture) func(*testing.T) {
 			}
 			for _, d := range documents {
 				if content, err := d.Read(t.Context()); err != nil || digest.FromBytes(content) != d.Digest || d.Scope != provider.ScopeRelease {
-					t.Errorf("Documents: %s about the %s is not what it says: %v", d.Name, d.Scope, err)
+					t.Errorf("Documents: %s (scope %s): wrong content, digest, or scope: %v", d.Name, d.Scope, err)
 				}
 			}
 		}
 		for _, p := range r.Packages {
 			if can.Stat != nil {
 				if checked, err := can.Stat(t.Context(), p); !checked || err != nil {
-					t.Errorf("Stat: %s is checked: %v, %v", p.Platform, checked, err)
+					t.Errorf("Stat: %s: got %v and error %v", p.Platform, checked, err)
 				}
 			}
 			if can.Directory != nil {
 				if at, ok := can.Directory(p); ok {
-					t.Errorf("Directory: %s has a zip, and is said to be the directory %s", p.Platform, at)
+					t.Errorf("Directory: %s has a zip, but the directory %s was returned", p.Platform, at)
 				}
 			}
 			if can.Path == nil {
@@ -69,7 +69,7 @@ func testCapabilities(f Fixture) func(*testing.T) {
 			if at, ok := can.Path(p); ok {
 				got, err := os.ReadFile(at)
 				if err != nil || !bytes.Equal(got, f.Zips[p.Platform]) {
-					t.Errorf("Path: %s is not the zip: %v", at, err)
+					t.Errorf("Path: the file %s does not contain the zip: %v", at, err)
 				}
 			}
 		}
@@ -109,7 +109,7 @@ func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.So
 	for i := range got.NumField() {
 		name, field := got.Type().Field(i).Name, got.Field(i)
 		if field.IsZero() {
-			t.Errorf("the capability %s is dropped", name)
+			t.Errorf("the capability %s is not forwarded", name)
 			continue
 		}
 		if field.Kind() == reflect.Func {
@@ -122,7 +122,7 @@ func RunDecorator(t *testing.T, inner provider.Source, decorate func(provider.So
 	}
 	for i := range got.NumField() {
 		if name := got.Type().Field(i).Name; got.Field(i).Kind() == reflect.Func && !called[name] {
-			t.Errorf("the capability %s does not reach the source; those that do are %v", name, slices.Sorted(maps.Keys(called)))
+			t.Errorf("the capability %s does not call the source; the forwarded capabilities are %v", name, slices.Sorted(maps.Keys(called)))
 		}
 	}
 	// A source without capabilities must have no capabilities after it is decorated.

@@ -72,7 +72,7 @@ func matchesAddress(a provider.Address, namespace, typ string) bool {
 	return err == nil && parsed == a
 }
 
-// subdirectories returns the directories in dirs whose names are wanted.
+// subdirectories returns the directories in dirs with one of the given names.
 func subdirectories(ctx context.Context, dirs []string, wanted func(name string) bool) ([]string, error) {
 	var found []string
 	for _, dir := range dirs {

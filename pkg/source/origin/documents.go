@@ -102,7 +102,7 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file
 	if err != nil {
 		return file{}, nil, err
 	}
-	// The other documents are compared and discarded as they arrive.
+	// Each of the other documents is compared and discarded as soon as it is received.
 	err = schedule.All(ctx, maxDocuments, distinct[1:], func(ctx context.Context, _ int, u *url.URL) error {
 		other, err := s.protocol.document(ctx, u, limit)
 		if err == nil && !bytes.Equal(other.text, first.text) {
