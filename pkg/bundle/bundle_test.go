@@ -13,10 +13,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -290,6 +292,46 @@ func TestSince(t *testing.T) {
 	}
 	if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// counted counts how often each tag and manifest is read.
+type counted struct {
+	repository.Reader
+	mu    sync.Mutex
+	reads map[string]int
+}
+
+func (r *counted) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	r.mu.Lock()
+	r.reads[reference]++
+	r.mu.Unlock()
+	return r.Reader.Manifest(ctx, reference)
+}
+
+// TestManifestsAreReadOnce checks that creating a bundle with a verified signature, and
+// listing an inventory, read each manifest once.
+func TestManifestsAreReadOnce(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0")
+	var o bundle.CreateOptions
+	o.Publish.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, nil }
+	for name, read := range map[string]func(repository.Reader) error{
+		"create": func(r repository.Reader) error { _, err := tryCreate(t.Context(), r, &o, t.TempDir()); return err },
+		"inventory": func(r repository.Reader) error {
+			_, err := bundle.NewInventory(t.Context(), []provider.Address{rocket}, func(provider.Address) (repository.Reader, error) { return r, nil })
+			return err
+		},
+	} {
+		r := &counted{Reader: from, reads: map[string]int{}}
+		if err := read(r); err != nil || len(r.reads) < 4 {
+			t.Fatalf("%s: reads %v, %v", name, r.reads, err)
+		}
+		for reference, n := range r.reads {
+			if n > 1 {
+				t.Errorf("%s: %s was read %d times", name, reference, n)
+			}
+		}
 	}
 }
 

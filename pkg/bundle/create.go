@@ -192,16 +192,16 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 		}
 		return r, err
 	}
-	graph, err := repository.ReadGraph(ctx, from, r.Tag)
+	found, err := repository.Inspect(ctx, from, r.Tag, repository.DepthManifests)
+	if err != nil {
+		return r, err
+	}
+	graph, err := found.ReadGraph(ctx, from)
 	if err != nil {
 		return r, err
 	}
 	if r.Digest = graph.Root.Digest; o.Verify != nil {
-		found, err := repository.Inspect(ctx, from, r.Tag, repository.DepthManifests)
-		if err == nil {
-			r.Verdict, err = oci.VerifyCopy(a, o.Verify)(ctx, from, found)
-		}
-		if err != nil {
+		if r.Verdict, err = oci.VerifyCopy(a, o.Verify)(ctx, from, found); err != nil {
 			return r, err
 		}
 	}

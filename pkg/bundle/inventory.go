@@ -77,7 +77,7 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 		if !found.Exists() || found.Dangling || slices.ContainsFunc(found.Index.Platforms(), isLost) {
 			continue
 		}
-		graph, err := repository.ReadGraph(ctx, repo, tag)
+		graph, err := found.ReadGraph(ctx, repo)
 		if err != nil {
 			return stored, err
 		}

@@ -31,12 +31,26 @@ type Graph struct {
 // the same limits as [Copy]. If content is missing, the error wraps [ErrNotFound].
 // Missing referrers are omitted, as in a copy.
 func ReadGraph(ctx context.Context, repo Reader, reference string) (Graph, error) {
-	w := graphReader{repo: repo, seen: map[digest.Digest]bool{}}
-	w.graph.Referrers = map[string]ocispec.Descriptor{}
 	d, data, err := repo.Manifest(ctx, reference)
+	return Inspection{Tag: reference, Absent: err, Descriptor: d, Bytes: data}.ReadGraph(ctx, repo)
+}
+
+// ReadGraph reads the same content as [ReadGraph] for an inspected tag, without reading
+// the inspected manifests again.
+func (i Inspection) ReadGraph(ctx context.Context, repo Reader) (Graph, error) {
+	w := graphReader{repo: repo, seen: map[digest.Digest]bool{}, known: map[digest.Digest][]byte{}}
+	w.graph.Root, w.graph.Referrers = i.Descriptor, map[string]ocispec.Descriptor{}
+	for _, f := range i.Platforms {
+		if f.Err == nil {
+			w.known[f.Target.Descriptor.Digest] = f.Bytes
+		}
+	}
+	err := i.Absent
+	if i.Dangling {
+		err = fmt.Errorf("index of the tag is missing: %w", ErrNotFound)
+	}
 	if err == nil {
-		w.graph.Root = d
-		err = w.add(ctx, artifact.Blob{Descriptor: d, Bytes: data}, maxCopyDepth)
+		err = w.add(ctx, artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}, maxCopyDepth)
 	}
 	for level := 0; err == nil && len(w.subjects) > 0; level++ {
 		if level > maxReferrerLevels {
@@ -44,12 +58,12 @@ func ReadGraph(ctx context.Context, repo Reader, reference string) (Graph, error
 		}
 		subjects := w.subjects
 		w.subjects = nil
-		for i := 0; err == nil && i < len(subjects); i++ {
-			err = w.addReferrers(ctx, subjects[i])
+		for n := 0; err == nil && n < len(subjects); n++ {
+			err = w.addReferrers(ctx, subjects[n])
 		}
 	}
 	if err != nil {
-		return Graph{}, fmt.Errorf("reading %s in %s: %w", reference, repo, err)
+		return Graph{}, fmt.Errorf("reading %s in %s: %w", i.Tag, repo, err)
 	}
 	return w.graph, nil
 }
@@ -59,6 +73,8 @@ type graphReader struct {
 	repo  Reader
 	graph Graph
 	seen  map[digest.Digest]bool
+	// known contains manifests that were already read.
+	known map[digest.Digest][]byte
 	// subjects contains the manifests whose referrers have not been read yet.
 	subjects []digest.Digest
 }
@@ -104,9 +120,12 @@ func (w *graphReader) child(ctx context.Context, d ocispec.Descriptor, depth int
 	case len(w.graph.Manifests) == maxCopied:
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
 	}
-	_, data, err := w.repo.Manifest(ctx, d.Digest.String())
-	if err != nil {
-		return &unreadableError{d.Digest, err}
+	data, known := w.known[d.Digest]
+	if !known {
+		var err error
+		if _, data, err = w.repo.Manifest(ctx, d.Digest.String()); err != nil {
+			return &unreadableError{d.Digest, err}
+		}
 	}
 	return w.add(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
 }
