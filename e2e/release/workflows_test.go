@@ -29,11 +29,11 @@ func TestWorkflows(t *testing.T) {
 	}
 }
 
-// TestScripts runs shellcheck on the scripts for releases and actions.
+// TestScripts runs shellcheck on the scripts for releases, actions, and gates.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run"}
-	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 6, "action/*.sh", "action/*/*.sh")...)...)
+	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 9, "action/*.sh", "action/*/*.sh", "docs/examples/*.sh")...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("shellcheck: %v\n%s%s", err, stdout, stderr)
