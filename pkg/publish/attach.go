@@ -13,12 +13,80 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
+// attest attaches attestations to the manifest of a package before the release is
+// tagged. If the manifest of an existing package changes, attest also attaches the
+// attestations of the previous manifest.
+func (j *job) attest(ctx context.Context, f *facts, p provider.Package, manifest ocispec.Descriptor) error {
+	if j.options.NoReferrers {
+		return nil
+	}
+	bundles := f.attestations[p.Digest]
+	manifest.Platform, manifest.Annotations, manifest.ArtifactType = nil, nil, ""
+	was := f.stored.At(p.Platform)
+	before, known := was.Target.Digest()
+	if d := was.Target.Descriptor.Digest; known && before == p.Digest && d != manifest.Digest {
+		kept, _, err := repository.Attestations(ctx, j.repo, d, p)
+		if err != nil {
+			return err
+		}
+		bundles = slices.Concat(bundles, kept)
+	}
+	names, err := repository.AttachAttestations(ctx, j.repo, bundles, manifest)
+	if errors.Is(err, repository.ErrNoReferrersList) && j.options.Attestations != AttestationsRequire {
+		f.unattested, err = err, nil
+	}
+	f.attached = append(f.attached, names...)
+	return err
+}
+
+// attestStored attaches attestations to unchanged packages that have none.
+func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
+	if len(f.lacking) == 0 {
+		return nil
+	}
+	for _, p := range f.lacking {
+		if err := j.attest(ctx, f, p, f.stored.At(p.Platform).Target.Descriptor); err != nil {
+			return err
+		}
+	}
+	if r.Unattested = f.unattested; len(f.attached) > 0 {
+		r.Status, r.Attached = Extended, slices.Concat(r.Attached, sortedNames(f.attached))
+	}
+	return nil
+}
+
+// sortedNames returns the sorted names without duplicates.
+func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
+
+// overrides reports whether Force replaced content or overrode a denial, and this can be
+// recorded.
+func (j *job) overrides(f facts, s Status) bool {
+	return j.options.Force && !j.options.DryRun && !j.options.NoReferrers && (s == Replaced || f.denial != nil)
+}
+
+// recordForce records the use of Force. If the registry can't store lists of referrers,
+// nothing is recorded.
+func (j *job) recordForce(ctx context.Context, f facts) error {
+	if f.now.Descriptor.Digest == "" {
+		return nil
+	}
+	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
+	if d.Reason = "overwrites conflicting content"; f.denial != nil {
+		d.Reason = "overrides the denial " + f.denial.Digest.String()
+	}
+	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.options.Signing.Signer)
+	if errors.Is(err, repository.ErrNoReferrersList) {
+		return nil
+	}
+	return err
+}
+
 // attach attaches the documents about all platforms to the index that the tag points
 // to. These are the source's documents, and the referrers of earlier indexes. attach
 // adds the names of new referrers to the result. Reading the tag one more time is
 // sufficient, because a later run that extends the index also carries over its
 // referrers.
-func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
+func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 	index := f.now.Descriptor
 	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
 		return nil
@@ -44,7 +112,7 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 		if now.Digest == index.Digest || now.Descriptor.Digest == "" {
 			return nil
 		}
-		f.now, index = now, now.Descriptor
+		index = now.Descriptor
 	}
 	return fmt.Errorf("attaching documents: %w (%d attempts)", repository.ErrTagMoved, maxMoves)
 }
@@ -52,7 +120,7 @@ func (j *job) attach(ctx context.Context, f *facts, r *Result) error {
 // carried returns the source's documents, and the referrers of earlier indexes that the
 // source does not replace. Decisions are not carried over, because each decision
 // applies to only one index.
-func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) ([]provider.Document, error) {
+func (j *job) carried(ctx context.Context, f facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
 	// Start with the last index, which has the newest referrers.
 	for _, before := range slices.Backward(f.earlier) {
@@ -70,27 +138,4 @@ func (j *job) carried(ctx context.Context, f *facts, index ocispec.Descriptor) (
 		}
 	}
 	return documents, nil
-}
-
-// overrides reports whether Force replaced content or overrode a denial, and this can be
-// recorded.
-func (j *job) overrides(f facts, s Status) bool {
-	return j.options.Force && !j.options.DryRun && !j.options.NoReferrers && (s == Replaced || f.denial != nil)
-}
-
-// recordForce records the use of Force. If the registry can't store lists of referrers,
-// nothing is recorded.
-func (j *job) recordForce(ctx context.Context, f facts) error {
-	if f.now.Descriptor.Digest == "" {
-		return nil
-	}
-	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
-	if d.Reason = "overwrites conflicting content"; f.denial != nil {
-		d.Reason = "overrides the denial " + f.denial.Digest.String()
-	}
-	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.options.Signing.Signer)
-	if errors.Is(err, repository.ErrNoReferrersList) {
-		return nil
-	}
-	return err
 }

@@ -98,14 +98,14 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		if err == nil && f.denial != nil && !o.DryRun && !j.options.Stage {
 			err = f.denial.Remove(ctx, j.repo)
 		}
-		if err == nil {
-			err = j.attach(ctx, &f, &done)
-		}
 		if err == nil && j.overrides(f, done.Status) {
 			err = j.recordForce(ctx, f)
 		}
 		if err == nil {
 			err = j.attestStored(ctx, &f, &done)
+		}
+		if err == nil {
+			err = j.attach(ctx, f, &done)
 		}
 		done.Held, err = j.held, cmp.Or(err, j.held.Failure())
 		if done, err = done.orDenied(o, err); err != nil {

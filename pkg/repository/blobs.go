@@ -10,8 +10,24 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
+
+// Verified opens a blob and verifies it with the reader of package sums. name identifies the
+// blob in errors.
+func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
+	body, err := repo.Blob(ctx, d)
+	if err != nil {
+		return nil, err
+	}
+	verified := sums.NewReadCloser(body, name, d.Size, d.Digest)
+	if inParts, ok := body.(*transfer.RangeReader); ok {
+		return &partsReader{verified, inParts}, nil
+	}
+	return verified, nil
+}
 
 // blobChecker checks each blob only once, because manifests share most of their blobs.
 type blobChecker struct {

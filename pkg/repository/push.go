@@ -2,11 +2,8 @@ package repository
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
-
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -99,33 +96,4 @@ func (i Inspection) hasAll(packages []provider.Package) bool {
 		d, known := t.Digest()
 		return !listed || !known || d != p.Digest
 	})
-}
-
-// pushMissing pushes a document unless it exists. It pushes a damaged blob even if the
-// repository reports that the blob exists.
-func pushMissing(ctx context.Context, repo Repository, retrier transfer.Retrier, was Inspection, d provider.Document) error {
-	blob := ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}
-	push := func() error {
-		return retrier.Do(ctx, fmt.Sprintf("pushing blob %s", d.Digest), func() error {
-			err := pushDocument(ctx, repo, d)
-			return transfer.MarkExpired(err)
-		})
-	}
-	if was.IsMissing(d.Digest) {
-		return ReplaceBlob(ctx, repo, d.Digest, func() (int64, error) { return d.Size, push() })
-	}
-	if exists, err := hasBlob(ctx, repo, blob); exists || err != nil {
-		return err
-	}
-	return push()
-}
-
-// pushDocument opens a document and pushes it.
-func pushDocument(ctx context.Context, repo Repository, d provider.Document) error {
-	content, err := d.Open(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = content.Close() }()
-	return repo.PushBlob(ctx, ocispec.Descriptor{MediaType: d.MediaType, Digest: d.Digest, Size: d.Size}, content)
 }

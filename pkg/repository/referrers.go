@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -177,21 +176,6 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 func isFormat(err error) bool {
 	_, is := errors.AsType[*artifact.FormatError](err)
 	return is
-}
-
-// DocumentAt returns the document in a layer. The document's content is read from the
-// repository when it is opened. sumsName is the name of a SHA256SUMS layer without a
-// title.
-func DocumentAt(repo Reader, layer ocispec.Descriptor, sumsName string) provider.Document {
-	document := artifact.DocumentOf(layer, sumsName)
-	document.Content = func(ctx context.Context) (io.ReadCloser, error) {
-		body, err := Verified(ctx, repo, layer, document.Name)
-		if err != nil {
-			return nil, fmt.Errorf("fetching %s: %w", document.Name, err)
-		}
-		return body, nil
-	}
-	return document
 }
 
 // Attach attaches documents to the manifest that subject describes, and returns the

@@ -19,7 +19,6 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -67,20 +66,6 @@ func Open(ref template.Reference, o Options) (Repository, error) {
 		return newLayout(ref.Layout, cmp.Or(o.ConfirmDelay, defaultConfirmDelay)), nil
 	}
 	return newRegistry(ref, o)
-}
-
-// Verified opens a blob and verifies it with the reader of package sums. name identifies the
-// blob in errors.
-func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
-	body, err := repo.Blob(ctx, d)
-	if err != nil {
-		return nil, err
-	}
-	verified := sums.NewReadCloser(body, name, d.Size, d.Digest)
-	if inParts, ok := body.(*transfer.RangeReader); ok {
-		return &partsReader{verified, inParts}, nil
-	}
-	return verified, nil
 }
 
 // readManifest reads and verifies a manifest. The size in d only determines the initial buffer

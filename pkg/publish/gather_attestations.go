@@ -2,14 +2,10 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
@@ -61,45 +57,3 @@ func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
 	}
 	return nil
 }
-
-// attest attaches attestations to the manifest of a package before the release is
-// tagged. If the manifest of an existing package changes, attest also attaches the
-// attestations of the previous manifest.
-func (j *job) attest(ctx context.Context, f *facts, p provider.Package, manifest ocispec.Descriptor) error {
-	if j.options.NoReferrers {
-		return nil
-	}
-	bundles := f.attestations[p.Digest]
-	manifest.Platform, manifest.Annotations, manifest.ArtifactType = nil, nil, ""
-	was := f.stored.At(p.Platform)
-	before, known := was.Target.Digest()
-	if d := was.Target.Descriptor.Digest; known && before == p.Digest && d != manifest.Digest {
-		kept, _, err := repository.Attestations(ctx, j.repo, d, p)
-		if err != nil {
-			return err
-		}
-		bundles = slices.Concat(bundles, kept)
-	}
-	names, err := repository.AttachAttestations(ctx, j.repo, bundles, manifest)
-	if errors.Is(err, repository.ErrNoReferrersList) && j.options.Attestations != AttestationsRequire {
-		f.unattested, err = err, nil
-	}
-	f.attached = append(f.attached, names...)
-	return err
-}
-
-// attestStored attaches attestations to unchanged packages that have none.
-func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
-	for _, p := range f.lacking {
-		if err := j.attest(ctx, f, p, f.stored.At(p.Platform).Target.Descriptor); err != nil {
-			return err
-		}
-	}
-	if f.lacking != nil && len(f.attached) > 0 {
-		r.Status, r.Attached = Extended, slices.Concat(r.Attached, sortedNames(f.attached))
-	}
-	return nil
-}
-
-// sortedNames returns the sorted names without duplicates.
-func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
