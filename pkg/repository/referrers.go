@@ -80,51 +80,6 @@ func sortDocuments(documents []provider.Document) []provider.Document {
 	return documents
 }
 
-// Referrers contains the referrers of an index.
-type Referrers struct {
-	// Documents contains the same documents as [Documents].
-	Documents []provider.Document
-	// Decisions contains the recorded decisions, oldest first.
-	Decisions []DecisionRecord
-	// Lost contains the problems that [Documents] ignores: an invalid list of referrers,
-	// documents that are missing or differ from the list, and too many decisions.
-	Lost []error
-}
-
-// ReadReferrers reads the referrers of an index. It reads the list of referrers once.
-func ReadReferrers(ctx context.Context, repo Reader, index digest.Digest) (r Referrers, err error) {
-	entries, invalid, err := listReferrers(ctx, repo, index)
-	if err != nil {
-		return r, err
-	}
-	r.Documents, r.Lost, err = readDocuments(ctx, repo, entries, index)
-	r.Lost = append(r.Lost, invalid...)
-	if err != nil {
-		return r, err
-	}
-	for _, d := range r.Documents {
-		exists, err := hasBlob(ctx, repo, ocispec.Descriptor{Digest: d.Digest, Size: d.Size})
-		if err != nil {
-			return r, err
-		}
-		if !exists {
-			r.Lost = append(r.Lost, fmt.Errorf("the document %s is missing or damaged: %w", d.Name, ErrNotFound))
-		}
-	}
-	for _, kinds := range [][]string{personal, {artifact.DecisionGate}} {
-		found, err := readDecisions(ctx, repo, entries, index, kinds...)
-		if errors.Is(err, errFlood) {
-			r.Lost, err = append(r.Lost, err), nil
-		}
-		if err != nil {
-			return r, err
-		}
-		r.Decisions = append(r.Decisions, found...)
-	}
-	sortDecisions(r.Decisions)
-	return r, nil
-}
-
 // listReferrers returns the entries in the list of a manifest's referrers. If the
 // registry can't store lists of referrers, the list is empty. invalid describes an invalid
 // list.
@@ -171,6 +126,68 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 		documents = append(documents, document)
 	}
 	return sortDocuments(documents), lost, nil
+}
+
+// maxAttestations limits the total size in bytes of a package's attestations and the
+// manifests that are read to find them.
+const maxAttestations = 2 * artifact.MaxBundleSize
+
+// Attestations returns the Sigstore bundles about a zip that refer to the manifest of
+// its platform. Registries and other tools report wrong artifact types, so Attestations
+// reads all referrers, and returns the bundles that contain the digest of the zip. It
+// doesn't verify signatures. lost describes bundles that are missing or damaged. If the
+// registry can't list referrers, Attestations returns no bundles.
+func Attestations(ctx context.Context, repo Reader, manifest digest.Digest, zip provider.Package) (found []provider.Document, lost []error, err error) {
+	entries, lost, err := listReferrers(ctx, repo, manifest)
+	if err == nil && len(entries) > maxDocuments {
+		err = provider.Errorf(provider.Refused, "listing the referrers of %s: %d referrers exceed the limit of %d", manifest, len(entries), maxDocuments)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	seen, left := map[digest.Digest]bool{}, int64(maxAttestations)
+	for _, d := range entries {
+		if d.Digest.Validate() != nil {
+			continue
+		}
+		document, err := readAttestation(ctx, repo, d.Digest, manifest, zip, &left)
+		switch {
+		case isFinding(err):
+			lost = append(lost, fmt.Errorf("the referrer %s: %w", d.Digest, err))
+		case err != nil:
+			return nil, nil, fmt.Errorf("reading the referrer %s: %w", d.Digest, err)
+		case document.Bytes != nil && !seen[document.Digest]:
+			seen[document.Digest] = true
+			found = append(found, document)
+		}
+	}
+	return sortDocuments(found), lost, nil
+}
+
+// readAttestation reads a referrer. If it isn't a Sigstore bundle about the zip,
+// readAttestation returns the zero value. left is the number of bytes that can be read.
+func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.Digest, zip provider.Package, left *int64) (provider.Document, error) {
+	_, data, err := repo.Manifest(ctx, referrer.String())
+	if err != nil {
+		return provider.Document{}, err
+	}
+	layer, err := artifact.ParseReferrer(data)
+	if err != nil || layer.MediaType != artifact.MediaTypeSigstore || !artifact.RefersTo(data, subject) {
+		return provider.Document{}, nil //nolint:nilerr // the artifact of another tool
+	}
+	if *left -= int64(len(data)) + layer.Size; *left < 0 || layer.Size > artifact.MaxBundleSize {
+		return provider.Document{}, provider.Errorf(provider.Refused, "attestations of %s exceed %d bytes", zip.Filename, maxAttestations)
+	}
+	layer.Annotations = map[string]string{ocispec.AnnotationTitle: artifact.AttestationName(zip.Filename, layer.Digest)}
+	document := DocumentAt(repo, layer, "")
+	content, err := document.Read(ctx)
+	if err != nil {
+		return provider.Document{}, err
+	}
+	if bundle, err := artifact.ParseBundle(content); err != nil || !bundle.Covers(zip.Digest) {
+		return provider.Document{}, nil //nolint:nilerr // for example, cosign's signature of the manifest
+	}
+	return document.WithBytes(content), nil
 }
 
 func isFormat(err error) bool {
