@@ -138,7 +138,7 @@ func TestExecForwardsSignals(t *testing.T) {
 }
 
 // interrupt waits until a command has printed the text in when, and then sends a
-// signal. It returns all output. The command must exit with code 1, like tofu does.
+// signal. It returns all output. Like tofu, the command must exit with code 1.
 func interrupt(t *testing.T, cmd *exec.Cmd, signal os.Signal, when string) (out string) {
 	t.Helper()
 	stdout, err := cmd.StdoutPipe()

@@ -279,7 +279,7 @@ func TestLockMatchesProvidersLock(t *testing.T) {
 
 // TestLockCompletesLockFileOfInit checks that lock adds hashes to a lock file that init
 // wrote after an installation from an unpacked mirror. Such a lock file contains only
-// one h1 hash, and an installation from OCI fails with it.
+// one h1 hash, so installing from OCI fails.
 func TestLockCompletesLockFileOfInit(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)

@@ -139,8 +139,8 @@ func pullNetwork(t *testing.T, from, dir, version string, platforms ...string) {
 	run(t, programs.tofuOCI, args...)
 }
 
-// installsFromNetwork serves a directory like a web server does, and installs from it
-// with OpenTofu and Terraform.
+// installsFromNetwork serves a directory like a web server, and installs from it with
+// OpenTofu and Terraform.
 func installsFromNetwork(t *testing.T, mirror, version string) {
 	t.Helper()
 	url, stop, err := fixture.Serve(t.Context(), world.ca, http.FileServer(http.Dir(mirror)))

@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestTakeover simulates attacks. At first, the origin registry is compromised. Later,
-// the administrator of the OCI registry is malicious.
+// TestTakeover simulates two attacks: by a compromised origin registry, and then by a
+// malicious administrator of the OCI registry.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	s := newSigning(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-func TestInterspersed(t *testing.T) {
+func TestFlagOrder(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, args, want string }{
 		{"nothing", "", ""},
@@ -66,7 +66,7 @@ func TestInterspersed(t *testing.T) {
 	}
 }
 
-func TestInterspersedRefuses(t *testing.T) {
+func TestFlagOrderErrors(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ args, want string }{
 		{"mirorr a/b --to X", `unknown command "mirorr"; did you mean tofu-oci mirror?`},

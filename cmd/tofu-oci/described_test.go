@@ -13,9 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 )
 
-// TestChoicesOfFlags checks flags that have a fixed set of values. The completions must
+// TestFlagValues checks flags that have a fixed set of values. The completions must
 // be exactly the values that the command accepts.
-func TestChoicesOfFlags(t *testing.T) {
+func TestFlagValues(t *testing.T) {
 	t.Parallel()
 	got := map[string]string{}
 	for _, c := range commandline.Describe(main.NewApp(io.Discard, io.Discard), time.Time{}).Commands {

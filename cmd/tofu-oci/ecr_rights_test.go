@@ -30,9 +30,9 @@ var requestsOfECR = map[registrytest.Kind]string{
 	registrytest.Catalog:        "`GET /v2/_catalog`",
 }
 
-// TestECRRights checks docs/ecr.md against the requests of commands. The permissions that the page
+// TestECRPermissions checks docs/ecr.md against the requests of commands. The permissions that the page
 // lists for a job must be sufficient and necessary.
-func TestECRRights(t *testing.T) {
+func TestECRPermissions(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	page := readPage(t, filepath.Join("..", "..", "docs", "ecr.md"))

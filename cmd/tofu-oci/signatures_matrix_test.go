@@ -62,7 +62,7 @@ func TestSignaturesMatrix(t *testing.T) {
 				write(t, filepath.Join(dir, stem+"_SHA256SUMS.sig"), signature)
 			}
 			flags := policyFlags(t, test.keyring, test.pins)
-			stored := storeUnjudged(t, dir)
+			stored := storeUnverified(t, dir)
 			origin := originOf(t, listed, zip, signature)
 			for i, mode := range []string{"require", "warn", "off"} {
 				t.Run(strings.Join([]string{form, name, mode}, "/"), func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestSignaturesMatrix(t *testing.T) {
 						"pull":    {"acme/thing", "--from", stored, "--platform", nouns.Plan9.String(), "--dir", out + "/pull", "--config", config},
 						"mirror":  append([]string{"acme/thing", "--to", "oci-layout:" + out + "/mirror"}, origin...),
 					} {
-						if got := runJudged(t, append(append([]string{command}, args...), flags...), out+"/"+command); got != test.want[i] {
+						if got := runVerified(t, append(append([]string{command}, args...), flags...), out+"/"+command); got != test.want[i] {
 							t.Errorf("%s: got %q, want %q", command, got, test.want[i])
 						}
 					}
@@ -88,9 +88,9 @@ func TestSignaturesMatrix(t *testing.T) {
 
 const stem = "terraform-provider-thing_1.0.0"
 
-// runJudged runs a command and returns its verdict and whether the release was
+// runVerified runs a command and returns its verdict and whether the release was
 // rejected. It checks that the exit code and the directory's files match.
-func runJudged(t *testing.T, args []string, dir string) string {
+func runVerified(t *testing.T, args []string, dir string) string {
 	t.Helper()
 	code, stdout, stderr := execute(t, args...)
 	var report struct {
@@ -126,8 +126,8 @@ func buildSigned(t *testing.T, dir string) (listed, zip []byte) {
 	return listed, zip
 }
 
-// storeUnjudged publishes a directory without verification and returns the repository.
-func storeUnjudged(t *testing.T, dir string) string {
+// storeUnverified publishes a directory without verification and returns the repository.
+func storeUnverified(t *testing.T, dir string) string {
 	t.Helper()
 	a := nouns.Address(t, "acme/thing")
 	src, err := builddir.New(a, dir)

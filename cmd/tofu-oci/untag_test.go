@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// TestUntagHints covers denied versions whose tag could not be deleted. deny must print
+// TestDeleteTagHints covers denied versions whose tag could not be deleted. deny must print
 // a warning and explain how to delete the tag in the registry.
-func TestUntagHints(t *testing.T) {
+func TestDeleteTagHints(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for to, hint := range map[string]string{

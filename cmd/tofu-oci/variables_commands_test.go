@@ -140,7 +140,7 @@ func TestVariablesOfOtherCommands(t *testing.T) { //nolint:paralleltest // the e
 			words := strings.TrimPrefix(c.HelpName, "tofu-oci ")
 			if s.call == words || strings.HasPrefix(s.call, words+" ") {
 				called[words] = true
-				j.besideVariables(t, c, s.call)
+				j.withVariables(t, c, s.call)
 			}
 		}
 	}
@@ -151,8 +151,8 @@ func TestVariablesOfOtherCommands(t *testing.T) { //nolint:paralleltest // the e
 	}
 }
 
-// besideVariables runs a call with each variable individually, and with all of them.
-func (j *job) besideVariables(t *testing.T, c *cli.Command, call string) {
+// withVariables runs a call with each variable individually, and with all of them.
+func (j *job) withVariables(t *testing.T, c *cli.Command, call string) {
 	t.Helper()
 	together := func(what string, set map[string]string) {
 		if code, output := j.run(t, call, set); code == 2 {

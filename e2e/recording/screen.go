@@ -86,7 +86,7 @@ func colored(line string) (spans []span) {
 	return append(spans, span{classPlain, line[at:]})
 }
 
-// wrap splits a line into rows like a terminal does.
+// wrap splits a line into rows, as a terminal does.
 func wrap(line []span, from float64) (all []row) {
 	r, left := row{from: from}, columns
 	for _, s := range line {

@@ -95,8 +95,8 @@ func offered(printed string) []string {
 	return slices.Compact(words)
 }
 
-// askBash calls the completion function like readline does. Like readline, it also
-// splits words at "=".
+// askBash calls the completion function in the same way as readline. Like readline, it
+// also splits words at "=".
 func askBash(script string) *exec.Cmd {
 	const ask = `
 source "$1"

@@ -103,8 +103,8 @@ func (c component) job(t *testing.T, with map[string]string) (name string, job c
 	return name, jobs[name], nil
 }
 
-// runComponent runs a component's job in the given shell, like GitLab's runner does in
-// an image.
+// runComponent runs a component's job in the given shell, as GitLab's runner does in an
+// image.
 func (r *runner) runComponent(t *testing.T, shell, name string, with map[string]string) (u outcome, err error) {
 	t.Helper()
 	_, job, err := readComponent(t, name).job(t, with)

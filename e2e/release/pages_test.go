@@ -66,9 +66,9 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// brought lists programs that are not preinstalled on GitHub's runners. used matches
-// the steps that run the program, and by matches the steps that install it.
-var brought = map[string]struct{ used, by *regexp.Regexp }{
+// installers lists the programs that are not preinstalled on GitHub's runners. used
+// matches the steps that run the program, and by matches the steps that install it.
+var installers = map[string]struct{ used, by *regexp.Regexp }{
 	"tofu-oci":   {regexp.MustCompile(`(?m)(^|[|;&] )tofu-oci |^tofu-oci/tofu-oci/action/(mirror|publish|lock-check)@`), regexp.MustCompile(`^tofu-oci/tofu-oci/action/setup@v\d`)},
 	"a login":    {regexp.MustCompile(`ghcr\.io/acme`), regexp.MustCompile(`\| tofu-oci login ghcr\.io `)},
 	"goreleaser": {regexp.MustCompile(`(?m)^goreleaser `), regexp.MustCompile(`^goreleaser/goreleaser-action@`)},
@@ -93,7 +93,7 @@ func installsPrograms(t *testing.T, name, text string) {
 	for called, job := range workflow.Jobs {
 		has := map[string]bool{}
 		for _, step := range job.Steps {
-			for program, is := range brought {
+			for program, is := range installers {
 				says := step.Uses + step.Run
 				if has[program] = has[program] || is.by.MatchString(says); is.used.MatchString(says+"\n"+step.With["to"]+step.With["from"]) && !has[program] {
 					t.Errorf("%s: the job %s does not set up %s for\n%s", name, called, program, says)

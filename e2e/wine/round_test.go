@@ -28,7 +28,7 @@ type machine struct {
 	drive, work string
 }
 
-// newMachine builds the program and installs it like an administrator would.
+// newMachine builds the program and installs it as an administrator would.
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine{drive: filepath.Join(world.prefix, "drive_c")}
@@ -69,7 +69,7 @@ func (m machine) write(t *testing.T, name, text string) {
 	}
 }
 
-// files checks that the wanted files exist in the job's directory. If a file is
+// files checks that the expected files exist in the job's directory. If a file is
 // missing, the error lists the files in dir.
 func (m machine) files(t *testing.T, dir string, want ...string) {
 	t.Helper()

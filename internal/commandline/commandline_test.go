@@ -78,8 +78,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestPageOfAnUnknownDate checks that a page without a date doesn't contain the current date.
-func TestPageOfAnUnknownDate(t *testing.T) {
+// TestPageUnknownDate checks that a page without a date doesn't contain the current date.
+func TestPageUnknownDate(t *testing.T) {
 	t.Parallel()
 	p := sample()
 	p.Date = time.Time{}

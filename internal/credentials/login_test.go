@@ -9,7 +9,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-func TestLoginReplacesAnAccessToken(t *testing.T) {
+func TestCredentialsReplaceAccessToken(t *testing.T) {
 	t.Parallel()
 	pair := cliconfig.Login{Registry: "pair.example", AccessToken: text.NewSecret("access"), RefreshToken: text.NewSecret("refresh")}
 	alone := cliconfig.Login{Registry: "alone.example", AccessToken: text.NewSecret("access")}
@@ -69,7 +69,7 @@ func TestEmptyBlock(t *testing.T) {
 	}
 }
 
-func TestNoLogin(t *testing.T) {
+func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := w.finder(t)

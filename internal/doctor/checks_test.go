@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-func TestCheckLogin(t *testing.T) {
+func TestCheckCredentials(t *testing.T) {
 	t.Parallel()
 	found := doctor.Login{Found: true, Source: "somewhere", Why: "OpenTofu doesn't read it"}
 	unread, helper := found, found

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestUntagHintOfManifest checks that the hint about a manifest that was not deleted names it.
-func TestUntagHintOfManifest(t *testing.T) {
+// TestDeleteManifestHint checks that the hint about a manifest that was not deleted names it.
+func TestDeleteManifestHint(t *testing.T) {
 	t.Parallel()
 	d := digest.FromString("an index")
 	for registry, want := range map[string]string{

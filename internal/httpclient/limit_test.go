@@ -55,9 +55,9 @@ func newCrowd(t *testing.T, allowed int) *crowd {
 	return c
 }
 
-// TestRequestsAtOnce checks that the number of concurrent requests to a host reaches
+// TestConcurrentRequests checks that the number of concurrent requests to a host reaches
 // the limit, but does not exceed it.
-func TestRequestsAtOnce(t *testing.T) {
+func TestConcurrentRequests(t *testing.T) {
 	t.Parallel()
 	c := newCrowd(t, schedule.MaxRequestsToHost)
 	var group sync.WaitGroup

@@ -161,9 +161,9 @@ func TestEchoInRedirect(t *testing.T) {
 	}
 }
 
-// TestEmptyLogin checks that empty credentials do not hide ordinary text, such as every
+// TestEmptyCredentials checks that empty credentials do not hide ordinary text, such as every
 // colon.
-func TestEmptyLogin(t *testing.T) {
+func TestEmptyCredentials(t *testing.T) {
 	t.Parallel()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://@host/", nil)
 	if err != nil {

@@ -89,9 +89,9 @@ func versionOf(info *debug.BuildInfo) string {
 	return info.GoVersion
 }
 
-// TestBuildInfoOfTest compares the information of the test's executable with the
+// TestBuildInfoOfTestBinary compares the information of the test's executable with the
 // standard library.
-func TestBuildInfoOfTest(t *testing.T) {
+func TestBuildInfoOfTestBinary(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
 	if err != nil {

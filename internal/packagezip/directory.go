@@ -126,7 +126,7 @@ func parseDirectory(b []byte, end ending, limits limits) ([]entry, error) {
 	listed := uint64(len(entries))
 	// Old archivers store the number of entries modulo 65,536.
 	if listed != end.records && (!end.modulo || listed%(1<<16) != end.records) {
-		return nil, archiveError("lists %d entries, but its end record states %d", listed, end.records)
+		return nil, archiveError("lists %d entries, but its end record specifies %d", listed, end.records)
 	}
 	return entries, nil
 }

@@ -27,8 +27,8 @@ func FuzzUnpack(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, data []byte) {
 		parent := t.TempDir()
-		neighbour := filepath.Join(parent, "neighbour")
-		if err := os.WriteFile(neighbour, []byte("mine"), 0o644); err != nil {
+		neighbor := filepath.Join(parent, "neighbor")
+		if err := os.WriteFile(neighbor, []byte("mine"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		dir, streamed := filepath.Join(parent, "dir"), filepath.Join(parent, "dir", "streamed")
@@ -61,7 +61,7 @@ func FuzzUnpack(f *testing.F) {
 				delete(outside, name)
 			}
 		}
-		if diff := cmp.Diff(map[string]string{"neighbour": "mine"}, outside); diff != "" {
+		if diff := cmp.Diff(map[string]string{"neighbor": "mine"}, outside); diff != "" {
 			t.Errorf("files outside of the directory (-want +got):\n%s", diff)
 		}
 		if unpackErr == nil {

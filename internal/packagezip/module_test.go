@@ -18,7 +18,7 @@ import (
 )
 
 // TestHostileModules checks that the package of a module is unpacked by the same rules
-// as the package of a provider, and that nothing remains of a rejected one.
+// as the package of a provider, and that no files of a rejected package remain.
 func TestHostileModules(t *testing.T) {
 	t.Parallel()
 	s := suite{}

@@ -178,8 +178,8 @@ type PendingItem struct {
 	row string
 }
 
-// ListPending prints pending, denied, and pruned releases. If all is true, they are those of several
-// providers, and the text has a column with the provider.
+// ListPending prints pending, denied, and pruned releases. If all is true, the items
+// belong to several providers, and the text has a column with the provider.
 func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) error {
 	var rows []string
 	for _, i := range items {

@@ -68,9 +68,9 @@ func TestBarsNarrow(t *testing.T) {
 	}
 }
 
-// TestBarOfTheRun checks that the run's bar advances with the bytes of an unfinished
+// TestRunBar checks that the run's bar advances with the bytes of an unfinished
 // release and never moves backward. When the release is finished, the bar is full.
-func TestBarOfTheRun(t *testing.T) {
+func TestRunBar(t *testing.T) {
 	t.Parallel()
 	screen, terminal := openTerminal(t, 80, 20)
 	r := newRun()

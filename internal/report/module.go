@@ -38,7 +38,7 @@ type ModuleItem struct {
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
 }
 
-// DirectCalls warns about calls of modules that cannot be redirected.
+// DirectCalls warns about calls to modules that cannot be redirected.
 func (o *Report) DirectCalls(calls []module.DirectCall) {
 	o.direct = calls
 	for _, c := range calls {

@@ -124,7 +124,7 @@ type runSummary struct {
 	Plan *dryRunPlan `json:"plan,omitempty"`
 	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
-	// Direct contains the calls of modules that --root cannot redirect.
+	// Direct contains the calls to modules that --root cannot redirect.
 	Direct []module.DirectCall `json:"direct_modules,omitempty"`
 }
 
@@ -165,7 +165,7 @@ type Item struct {
 	Eligible  string `json:"eligible,omitempty"`
 	// Staged is "pending". If the version already has the release, it is "released".
 	Staged string `json:"staged,omitempty"`
-	// Held explains why a gate holds the release, which is pending.
+	// Held explains why a gate holds the release as pending.
 	Held string `json:"held,omitempty"`
 	// Denial is set if the version is denied.
 	Denial *DenialItem `json:"denial,omitempty"`

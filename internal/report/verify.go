@@ -187,7 +187,7 @@ func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 	return text
 }
 
-// decided describes the last result of each gate, and all decisions of people.
+// decided describes the last result of each gate, and all decisions by people.
 func (i verifiedItem) decided() (gates, approvals string) {
 	var names, people []string
 	results := map[string]string{}

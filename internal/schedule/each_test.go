@@ -92,7 +92,7 @@ func TestEachStopsStarting(t *testing.T) {
 	}
 }
 
-func TestEachOfNothing(t *testing.T) {
+func TestEachEmpty(t *testing.T) {
 	t.Parallel()
 	reported := schedule.Each(t.Context(), 0, func(context.Context, int) (int, bool) { return 0, true }, func(int) { t.Error("unexpected report") })
 	if reported != 0 {

@@ -13,10 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// TestWholeLines checks that a document that is split into pieces produces the same
+// TestCompleteLines checks that a document that is split into pieces produces the same
 // tokens as the complete text. Otherwise, a document could hide brackets from the
 // check.
-func TestWholeLines(t *testing.T) {
+func TestCompleteLines(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	parts := []string{

@@ -156,9 +156,9 @@ func TestPipe(t *testing.T) {
 	}
 }
 
-// TestReaderLetsWriterGo checks that a blocked write returns when the reader stops
+// TestReaderUnblocksWriter checks that a blocked write returns when the reader stops
 // reading.
-func TestReaderLetsWriterGo(t *testing.T) {
+func TestReaderUnblocksWriter(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(*transfer.Pipe) error{
 		"Write": func(p *transfer.Pipe) error {

@@ -51,7 +51,7 @@ func TestPackDates(t *testing.T) {
 	}
 }
 
-func TestIndexPublishedOfOthers(t *testing.T) {
+func TestIndexPublishedByOthers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Time{
 		"2026-03-04T05:06:07+02:00": time.Date(2026, 3, 4, 3, 6, 7, 0, time.UTC),

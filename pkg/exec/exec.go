@@ -72,8 +72,9 @@ type Options struct {
 	// Progress receives the progress of transfers.
 	Progress provider.Progress
 	// Left, if not nil, is called for each provider that is left to the user's
-	// configuration. reason is one of these: a filesystem_mirror has the provider only
-	// unpacked, no lock file selects it, or it is neither available nor required.
+	// configuration. There are three possible reasons: a filesystem_mirror has the
+	// provider only unpacked, no lock file selects it, or it is neither available nor
+	// required.
 	Left func(a provider.Address, reason string)
 
 	// Sealed, if not nil, isolates the command. It implies OnlyLocked.

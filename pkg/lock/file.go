@@ -85,8 +85,8 @@ type Change struct {
 const maxRounds = 5
 
 // Directory locks providers in the lock file of a directory. It creates the file if
-// necessary, and writes it only if every provider could be locked. It returns errors of
-// reading the configuration and the lock file, and [lockfile.ErrChanged] if other
+// necessary, and writes it only if every provider could be locked. It returns errors
+// from reading the configuration and the lock file, and [lockfile.ErrChanged] if other
 // processes keep changing the file. The Change contains the errors of individual
 // providers.
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {

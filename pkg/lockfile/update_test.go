@@ -59,7 +59,7 @@ func checkText(t *testing.T, path, want string) {
 
 const locked = "# mine\n\nprovider \"registry.opentofu.org/a/b\" {\n  version = \"1.0.0\"\n}\n"
 
-func TestUpdateMakesFile(t *testing.T) {
+func TestUpdateCreatesFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ".terraform.lock.hcl")
 	if _, err := lockfile.Read(path); !errors.Is(err, fs.ErrNotExist) {

@@ -54,7 +54,7 @@ type Closure struct {
 	// Providers contains the requirements of each configuration, sorted and without
 	// duplicates. A provider can have several requirements.
 	Providers []provider.Requirement
-	// Direct contains the calls of modules that are not in a module registry, sorted.
+	// Direct contains the calls to modules that are not in a module registry, sorted.
 	Direct []DirectCall
 
 	from    *origin.Modules

@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// DirectCall is the call of a module that is not in a module registry, so a CLI
+// DirectCall is a call to a module that is not in a module registry, so a CLI
 // configuration cannot redirect it.
 type DirectCall struct {
 	// Address is the address of the call, such as "module.network.module.dns".

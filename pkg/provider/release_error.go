@@ -100,7 +100,8 @@ func (e *VersionError) Error() string {
 	return text + "; " + SomeVersions(e.Have)
 }
 
-// Within returns the text for a message that already contains the release.
+// Within returns the error's text without the release, for messages that already
+// contain the release.
 func (e *VersionError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

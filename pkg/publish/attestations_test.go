@@ -276,8 +276,8 @@ func TestUnattested(t *testing.T) {
 	}
 }
 
-// TestAttestationOfSums checks that a bundle about SHA256SUMS is stored with the checksums.
-func TestAttestationOfSums(t *testing.T) {
+// TestChecksumsAttestation checks that a bundle about SHA256SUMS is stored with the checksums.
+func TestChecksumsAttestation(t *testing.T) {
 	t.Parallel()
 	w := newAttested(t, haiku)
 	to := w.layout(t)

@@ -233,8 +233,8 @@ func TestStoredSumsLackNewPackage(t *testing.T) {
 	})
 }
 
-// TestExtendForeign checks that an artifact with one SHA256SUMS per package can be extended.
-func TestExtendForeign(t *testing.T) {
+// TestExtendSeparateSums checks that an artifact with one SHA256SUMS per package can be extended.
+func TestExtendSeparateSums(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		foreign := provider.Release{Address: w.address, Version: w.version}

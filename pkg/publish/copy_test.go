@@ -153,9 +153,9 @@ func TestCopyChecks(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks that Copy starts again if the tag moves, and that it fails
+// TestCopyMovedTag checks that Copy starts again if the tag moves, and that it fails
 // if the tag moves constantly.
-func TestCopyOfAMovedTag(t *testing.T) {
+func TestCopyMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, times := range map[string]int{"once": 1, "all the time": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -242,9 +242,9 @@ func TestCopyCreatesRepository(t *testing.T) {
 	w.wantCopy(t, from, to, publish.Created, publish.Options{})
 }
 
-// TestCopyHasTheSameBytes checks that Copy rejects options that would change the
+// TestCopyPreservesBytes checks that Copy rejects options that would change the
 // content.
-func TestCopyHasTheSameBytes(t *testing.T) {
+func TestCopyPreservesBytes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	from, to := w.layout(t), w.layout(t)

@@ -99,9 +99,9 @@ func TestDeniedForced(t *testing.T) {
 	})
 }
 
-// TestDeniedForcedStays checks the error if the tag of the denial can't be deleted. The
+// TestDeniedForcedUndeletable checks the error if the tag of the denial can't be deleted. The
 // version is then still denied.
-func TestDeniedForcedStays(t *testing.T) {
+func TestDeniedForcedUndeletable(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})

@@ -481,9 +481,9 @@ func TestGateReusesResult(t *testing.T) {
 	}
 }
 
-// TestGateRejectsForgedResult checks which recorded results a run with a signing key
-// reuses: not those that anyone with write access to the registry can forge, and not
-// signed results about another release.
+// TestGateRejectsForgedResult checks that a run with a signing key reuses neither
+// results that anyone with write access to the registry can forge, nor signed results
+// about another release.
 func TestGateRejectsForgedResult(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -652,8 +652,8 @@ func TestExpiredAllowanceStays(t *testing.T) {
 	}
 }
 
-// TestGateKeepsOtherDenials checks that the denial of a gate replaces neither the denial of
-// a person nor that of another gate.
+// TestGateKeepsOtherDenials checks that a gate's denial replaces neither a person's
+// denial nor another gate's denial.
 func TestGateKeepsOtherDenials(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -682,7 +682,7 @@ func TestGateKeepsOtherDenials(t *testing.T) {
 }
 
 // TestGateRecordsOnce checks that repeated decisions are recorded only once, that the
-// number of records is limited, and that a flood of forged records blocks copies.
+// number of records is limited, and that too many forged records block copies.
 func TestGateRecordsOnce(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

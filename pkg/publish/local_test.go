@@ -78,9 +78,9 @@ func TestLocalMatrix(t *testing.T) {
 	})
 }
 
-// TestLocalMatrixAtOnce runs six jobs concurrently against a registry without atomic
+// TestLocalMatrixConcurrent runs six jobs concurrently against a registry without atomic
 // tags.
-func TestLocalMatrixAtOnce(t *testing.T) {
+func TestLocalMatrixConcurrent(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newWorld(t, origintest.Options{})
@@ -143,9 +143,9 @@ func TestLocalMatrixOverwritten(t *testing.T) {
 	w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
 }
 
-// TestLocalTagMovesInMidMerge checks that a run restarts if the tag moves after the
+// TestLocalTagMovesDuringMerge checks that a run restarts if the tag moves after the
 // index was read.
-func TestLocalTagMovesInMidMerge(t *testing.T) {
+func TestLocalTagMovesDuringMerge(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku, minix), publish.Options{})
@@ -172,9 +172,9 @@ func TestLocalTagMovesInMidMerge(t *testing.T) {
 	})
 }
 
-// TestLocalDigestIsTheTags checks that, if another run extends the release, the result
+// TestLocalDigestMatchesTag checks that, if another run extends the release, the result
 // contains the digest that the tag points to. Users sign the index with this digest.
-func TestLocalDigestIsTheTags(t *testing.T) {
+func TestLocalDigestMatchesTag(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		var once sync.Once
@@ -209,9 +209,9 @@ func TestLocalSums(t *testing.T) {
 	})
 }
 
-// TestLocalSignedSumsDoNotFit checks that a signature is dropped only with Force, and
+// TestLocalSignedSumsMismatch checks that a signature is dropped only with Force, and
 // that Force keeps all platforms.
-func TestLocalSignedSumsDoNotFit(t *testing.T) {
+func TestLocalSignedSumsMismatch(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		signed := map[string]string{"_SHA256SUMS": w.listing(haiku, minix), "_SHA256SUMS.sig": "sig"}
@@ -237,9 +237,9 @@ func TestLocalSignedSumsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestLocalUnsignedSumsDoNotFit checks that unsigned checksums are regenerated if they
+// TestLocalUnsignedSumsMismatch checks that unsigned checksums are regenerated if they
 // do not match.
-func TestLocalUnsignedSumsDoNotFit(t *testing.T) {
+func TestLocalUnsignedSumsMismatch(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{"_SHA256SUMS": w.listing(haiku)}, haiku), publish.Options{})

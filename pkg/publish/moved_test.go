@@ -152,9 +152,9 @@ func TestTagOverwritten(t *testing.T) {
 	})
 }
 
-// TestTagMovedOn checks that a run succeeds if another run extends the index
+// TestTagExtendedAfterwards checks that a run succeeds if another run extends the index
 // immediately after the tag is written.
-func TestTagMovedOn(t *testing.T) {
+func TestTagExtendedAfterwards(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		var once sync.Once

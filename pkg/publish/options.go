@@ -86,9 +86,9 @@ type AttestationMode string
 
 // Modes. In both modes, signatures of attestations are not verified.
 const (
-	// AttestationsFetch publishes the attestations that the source has, also for stored
-	// packages that have none, unless Check is [repository.DepthIndex] or less. If some
-	// are unavailable, the result contains a warning.
+	// AttestationsFetch publishes the source's attestations, including those of stored
+	// packages without attestations, unless Check is [repository.DepthIndex] or less.
+	// If some are unavailable, the result contains a warning.
 	AttestationsFetch AttestationMode = "fetch"
 	// AttestationsRequire fails if a new package has no attestation, or if attestations
 	// are unavailable.

@@ -64,8 +64,8 @@ func TestCanceled(t *testing.T) {
 	})
 }
 
-// TestCanceledMidZip cancels a run while the origin does not respond.
-func TestCanceledMidZip(t *testing.T) {
+// TestCanceledDuringDownload cancels a run while the origin does not respond.
+func TestCanceledDuringDownload(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -98,7 +98,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	}
 	for _, pkg := range f.kept.Packages {
 		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
-			conflicts = append(conflicts, fmt.Sprintf("signing this release would also sign the stored package for %s, which this key did not sign before: publish it together with the other packages", pkg.Platform))
+			conflicts = append(conflicts, fmt.Sprintf("signing this release would also sign the stored package for %s, which this key has not signed: publish it together with the other packages", pkg.Platform))
 		}
 	}
 	return conflicts

@@ -272,9 +272,9 @@ func TestOnMissingRepository(t *testing.T) {
 	}
 }
 
-// TestOnMissingRepositoryOfAMirror checks that a missing repository is also created for
+// TestOnMissingRepositoryMirror checks that a missing repository is also created for
 // a remote source.
-func TestOnMissingRepositoryOfAMirror(t *testing.T) {
+func TestOnMissingRepositoryMirror(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{NoCreate: true})

@@ -64,7 +64,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // Release returns errors from the source and the repository,
 // *[repository.ConflictError], and, for a denied version, *[repository.DeniedError].
 // Force overrides a denial, and removes it after the version has been tagged. With
-// Stage, the denial stays until the release is promoted. Overrides are recorded. See
+// Stage, the denial remains until the release is promoted. Overrides are recorded. See
 // [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}

@@ -151,8 +151,8 @@ func TestSignsNothingOfOthers(t *testing.T) {
 	})
 }
 
-// TestSignatureOfOthersStays checks that a signed release is not signed again.
-func TestSignatureOfOthersStays(t *testing.T) {
+// TestOtherSignaturesAreKept checks that a signed release is not signed again.
+func TestOtherSignaturesAreKept(t *testing.T) {
 	t.Parallel()
 	signers := newSigners(t, 2)
 	w := newWorld(t, origintest.Options{})

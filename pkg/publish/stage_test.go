@@ -189,9 +189,9 @@ func TestStageDenied(t *testing.T) {
 	})
 }
 
-// TestStageAtOnce checks that all platforms are kept if concurrent jobs stage one
+// TestStageConcurrent checks that all platforms are kept if concurrent jobs stage one
 // platform each.
-func TestStageAtOnce(t *testing.T) {
+func TestStageConcurrent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.layout(t)

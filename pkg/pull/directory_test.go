@@ -123,7 +123,7 @@ func TestFetchDirectoryIntoZipSink(t *testing.T) {
 	}
 }
 
-func TestFetchDirectoryLeavesZipsToOthers(t *testing.T) {
+func TestFetchDirectorySkipsZips(t *testing.T) {
 	t.Parallel()
 	m := newUnpackedMirror(t)
 	sink, err := pull.NewSink(pull.LayoutUnpacked, t.TempDir(), nil)

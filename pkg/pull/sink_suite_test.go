@@ -264,7 +264,7 @@ func TestSinkRemovesTemporaryFiles(t *testing.T) {
 	})
 }
 
-func TestSinkOfAFile(t *testing.T) {
+func TestSinkIsFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {

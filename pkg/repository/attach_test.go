@@ -81,9 +81,9 @@ func TestReferrersTagOnlyWithoutAPI(t *testing.T) {
 	}
 }
 
-// TestTagIsTheSubject checks the error for a registry such as GitLab, which resolves
+// TestReferrersTagIsSubject checks the error for a registry such as GitLab, which resolves
 // the referrers tag to the artifact's digest.
-func TestTagIsTheSubject(t *testing.T) {
+func TestReferrersTagIsSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	before := w.registry.Writes()

@@ -43,10 +43,10 @@ func TestTokenOnce(t *testing.T) {
 	}
 }
 
-// TestFirstGivesUp checks requests that wait for the response to the first request.
+// TestFirstRequestCanceled checks requests that wait for the response to the first request.
 // They continue if the first request is canceled, and they return when their own
 // context is canceled.
-func TestFirstGivesUp(t *testing.T) {
+func TestFirstRequestCanceled(t *testing.T) {
 	t.Parallel()
 	s, r := newBearer(t)
 	arrived := make(chan struct{})

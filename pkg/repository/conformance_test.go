@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-func TestNothingThere(t *testing.T) {
+func TestMissingContent(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		missing := blob("never pushed").Descriptor
@@ -216,7 +216,7 @@ func (u *unstoppable) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestCanceledMidPush(t *testing.T) {
+func TestCanceledDuringPush(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -19,7 +19,7 @@ import (
 func (c *copier) checkSource(i Inspection) error {
 	switch {
 	case i.Dangling:
-		return fmt.Errorf("index of the tag is missing: %w", ErrNotFound)
+		return fmt.Errorf("the tag's index is missing: %w", ErrNotFound)
 	case !i.Exists():
 		return i.Absent
 	}

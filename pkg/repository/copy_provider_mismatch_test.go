@@ -77,9 +77,9 @@ func TestCopyOfOtherTools(t *testing.T) {
 	})
 }
 
-// TestCopyOfAForeignList checks a list of referrers that another tool wrote. If both
+// TestCopyOtherToolsList checks a list of referrers that another tool wrote. If both
 // ends store the list under the referrers tag, Copy preserves its bytes.
-func TestCopyOfAForeignList(t *testing.T) {
+func TestCopyOtherToolsList(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.push(t, twoZips)

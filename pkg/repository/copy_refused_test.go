@@ -68,9 +68,9 @@ func TestInconsistentTraits(t *testing.T) {
 	}
 }
 
-// TestCopyOfAMovedTag checks a copy during which the source's tag moves. The copy does
+// TestCopyMovedTag checks a copy during which the source's tag moves. The copy does
 // not tag the target, and the next run copies the new release.
-func TestCopyOfAMovedTag(t *testing.T) {
+func TestCopyMovedTag(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]*registrytest.Options{"API": {}, "tag": {NoReferrers: http.StatusNotFound}} {
 		t.Run(name, func(t *testing.T) {
@@ -264,7 +264,7 @@ func TestCopyOfIncompleteRelease(t *testing.T) {
 				test.harm(from)
 				targets := []*end{newEnd(t, nil), newEnd(t, &registrytest.Options{})}
 				if !test.mounts {
-					targets = append(targets, from.neighbour(t))
+					targets = append(targets, from.neighbor(t))
 				}
 				for _, to := range targets {
 					_, err := from.copyTo(t, to, repository.CopyOptions{})
@@ -397,10 +397,10 @@ func TestCopyIsRefused(t *testing.T) {
 	}
 }
 
-// TestCopyWithoutAListOfTags checks that Copy does not check for other providers if the
+// TestCopyUnlistedTags checks that Copy does not check for other providers if the
 // registry denies listing tags. If listing tags fails for a different reason, Copy
 // fails.
-func TestCopyWithoutAListOfTags(t *testing.T) {
+func TestCopyUnlistedTags(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, &registrytest.Options{})
 	from.fill(t)

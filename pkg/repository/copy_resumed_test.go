@@ -37,7 +37,7 @@ func TestCopyIsResumed(t *testing.T) {
 		}
 		total := all.Load()
 		for _, n := range []int64{0, 1, total / 4, total / 2, total * 3 / 4, total - 2, total - 1} {
-			target := to.neighbour(t)
+			target := to.neighbor(t)
 			if to.registry != nil {
 				target.ref.Name = fmt.Sprintf("acme/target%d", n)
 			}
@@ -87,8 +87,8 @@ func wantWholeLists(t *testing.T, e *end) {
 	}
 }
 
-// TestCopyOverBadLines checks that Copy retries interrupted requests.
-func TestCopyOverBadLines(t *testing.T) {
+// TestCopyRetries checks that Copy retries interrupted requests.
+func TestCopyRetries(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
@@ -133,7 +133,7 @@ func TestCopyCanceled(t *testing.T) {
 			if op == "before" {
 				cancel(cause)
 			}
-			target := to.neighbour(t)
+			target := to.neighbor(t)
 			if to.registry != nil {
 				target.ref.Name = "acme/" + op
 			}

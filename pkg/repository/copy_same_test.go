@@ -31,9 +31,9 @@ func resigned(r *provider.Release) {
 
 func asItIs(*provider.Release) {}
 
-// TestCopyOverTheSame checks how Copy treats an existing tag. Two releases are the same
+// TestCopySameRelease checks how Copy treats an existing tag. Two releases are the same
 // if their zips are the same. Copy loses no existing content.
-func TestCopyOverTheSame(t *testing.T) {
+func TestCopySameRelease(t *testing.T) {
 	t.Parallel()
 	haikuOnly := map[provider.Platform]string{haiku: twoZips[haiku]}
 	for name, test := range map[string]struct {
@@ -108,9 +108,9 @@ func wantConflict(t *testing.T, err error, reasons []string) {
 	}
 }
 
-// TestCopyOverTheSameInPart checks that Copy replaces an incomplete release with the
+// TestCopyIncompleteTarget checks that Copy replaces an incomplete release with the
 // source's release, unless the replacement would lose content.
-func TestCopyOverTheSameInPart(t *testing.T) {
+func TestCopyIncompleteTarget(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		index := from.push(t, twoZips)
@@ -173,9 +173,9 @@ func TestCopyRereads(t *testing.T) {
 	}
 }
 
-// TestCopyOfAProvider checks that the source and the target must contain the requested
+// TestCopyExpectedProvider checks that the source and the target must contain the requested
 // provider, or a provider that an alias allows.
-func TestCopyOfAProvider(t *testing.T) {
+func TestCopyExpectedProvider(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
 	from.fill(t)

@@ -137,7 +137,7 @@ func TestCopyMounts(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			from := newEnd(t, endKinds[kind])
-			to := from.neighbour(t)
+			to := from.neighbor(t)
 			from.fill(t)
 			before := from.registry.Requests()
 			done, err := from.copyTo(t, to, repository.CopyOptions{})
@@ -174,7 +174,7 @@ func TestCopyWithoutMounting(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from := newEnd(t, &registrytest.Options{NoMount: true})
-			to := from.neighbour(t)
+			to := from.neighbor(t)
 			from.fill(t)
 			refuse(from.registry)
 			before := from.registry.Requests()
@@ -192,7 +192,7 @@ func TestCopyWithoutMounting(t *testing.T) {
 func TestCopyMountFails(t *testing.T) {
 	t.Parallel()
 	from := newEnd(t, &registrytest.Options{})
-	to := from.neighbour(t)
+	to := from.neighbor(t)
 	from.fill(t)
 	from.registry.Misbehave(registrytest.Mount, registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "broken"), -1)
 	if _, err := from.copyTo(t, to, repository.CopyOptions{}); err == nil || !strings.Contains(err.Error(), "mounting blob") {
@@ -338,9 +338,9 @@ func TestCopyWithoutReferrers(t *testing.T) {
 	}
 }
 
-// TestCopyRepairsALostIndex checks that Copy repairs a layout whose tag points to a
+// TestCopyRepairsMissingIndex checks that Copy repairs a layout whose tag points to a
 // missing index.
-func TestCopyRepairsALostIndex(t *testing.T) {
+func TestCopyRepairsMissingIndex(t *testing.T) {
 	t.Parallel()
 	from, to := newEnd(t, nil), newEnd(t, nil)
 	index := from.fill(t)

@@ -26,9 +26,9 @@ func twice(index string) string {
 	return string(data)
 }
 
-// TestCopyTwoEntries checks that Copy rejects a source index with two entries for one
+// TestCopyDuplicatePlatform checks that Copy rejects a source index with two entries for one
 // platform, and replaces such an index only with Force.
-func TestCopyTwoEntries(t *testing.T) {
+func TestCopyDuplicatePlatform(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, func(t *testing.T, from, to *end) {
 		from.fill(t)

@@ -32,7 +32,7 @@ import (
 
 const tag = "1.2.3"
 
-// No machine that runs these tests uses one of these platforms.
+// These tests never run on one of these platforms.
 var (
 	haiku = provider.Platform{OS: "haiku", Arch: "riscv64"}
 	plan9 = provider.Platform{OS: "plan9", Arch: "mips64"}
@@ -70,8 +70,8 @@ func newEnd(t *testing.T, o *registrytest.Options) *end {
 	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
-// neighbour returns another repository in the same registry, or another layout.
-func (e *end) neighbour(t *testing.T) *end {
+// neighbor returns another repository in the same registry, or another layout.
+func (e *end) neighbor(t *testing.T) *end {
 	t.Helper()
 	if e.registry == nil {
 		return newEnd(t, nil)

@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestCheckLogin checks correct and incorrect credentials with different kinds of
+// TestCheckCredentials checks correct and incorrect credentials with different kinds of
 // registries.
-func TestCheckLogin(t *testing.T) {
+func TestCheckCredentials(t *testing.T) {
 	t.Parallel()
 	const user, password = "jane", "password"
 	// looking allows anonymous access but rejects a wrong password.
@@ -70,9 +70,9 @@ func TestCheckLogin(t *testing.T) {
 	}
 }
 
-// TestCheckLoginElsewhere checks that a host that is not a registry is distinguished
+// TestCheckCredentialsWithoutRegistry checks that a host that is not a registry is distinguished
 // from a registry that rejects the credentials.
-func TestCheckLoginElsewhere(t *testing.T) {
+func TestCheckCredentialsWithoutRegistry(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.Other, origintest.Status(http.StatusNotFound), 1)

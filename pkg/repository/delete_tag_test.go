@@ -16,9 +16,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestUntag checks that DeleteTag removes only the tag. The manifest and its other tags
+// TestDeleteTag checks that DeleteTag removes only the tag. The manifest and its other tags
 // remain.
-func TestUntag(t *testing.T) {
+func TestDeleteTag(t *testing.T) {
 	t.Parallel()
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		x, y := index(t, "a"), index(t, "b")
@@ -53,9 +53,9 @@ func TestUntag(t *testing.T) {
 // errTrouble represents an inconclusive response.
 var errTrouble = errors.New("500")
 
-// TestUntagRefused checks that DeleteTag determines whether the tag still exists,
+// TestDeleteTagRefused checks that DeleteTag determines whether the tag still exists,
 // regardless of the registry's response.
-func TestUntagRefused(t *testing.T) {
+func TestDeleteTagRefused(t *testing.T) {
 	t.Parallel()
 	swallow := func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) { w.WriteHeader(http.StatusAccepted) }
 	for name, test := range map[string]struct {

@@ -272,7 +272,8 @@ func (e *ConflictError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the message for a context that already contains the release.
+// Within returns the error's text without the release, for messages that already
+// contain the release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()

@@ -47,7 +47,7 @@ func (i Inspection) ReadGraph(ctx context.Context, repo Reader) (Graph, error) {
 	}
 	err := i.Absent
 	if i.Dangling {
-		err = fmt.Errorf("index of the tag is missing: %w", ErrNotFound)
+		err = fmt.Errorf("the tag's index is missing: %w", ErrNotFound)
 	}
 	if err == nil {
 		err = w.add(ctx, artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}, maxCopyDepth)

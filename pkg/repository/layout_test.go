@@ -126,7 +126,7 @@ func TestOrderOfTaggingDoesNotMatter(t *testing.T) {
 	}
 }
 
-func TestForeignEntriesStay(t *testing.T) {
+func TestOtherEntriesAreKept(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	foreign := `{"mediaType":"application/vnd.oci.image.manifest.v1+json","digest":"` + digest.FromString("other").String() +
@@ -333,9 +333,9 @@ func TestWrongBlobLeavesNoFile(t *testing.T) {
 	}
 }
 
-// TestLayoutLooksForRoomFirst checks that PushBlob fails before it reads the content if
+// TestLayoutChecksSpaceFirst checks that PushBlob fails before it reads the content if
 // the disk has too little free space.
-func TestLayoutLooksForRoomFirst(t *testing.T) {
+func TestLayoutChecksSpaceFirst(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "layout")
 	d := ocispec.Descriptor{Digest: digest.FromString("large"), Size: 1 << 60}

@@ -40,7 +40,7 @@ func put(t *testing.T, repo repository.Repository, version, annotation, title st
 	pushTag(t, repo, index, version, "")
 }
 
-func TestForeign(t *testing.T) {
+func TestProviderMismatch(t *testing.T) {
 	t.Parallel()
 	const thing = "registry.opentofu.org/acme/thing"
 	for name, test := range map[string]struct {
@@ -132,9 +132,9 @@ func TestNoOwner(t *testing.T) {
 	})
 }
 
-// TestOwnerOfUnlisted checks that CheckOwner succeeds if a registry does not allow
+// TestOwnerUnlistedTags checks that CheckOwner succeeds if a registry does not allow
 // listing tags, but fails if listing tags fails for a different reason.
-func TestOwnerOfUnlisted(t *testing.T) {
+func TestOwnerUnlistedTags(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	repo := s.open(t)

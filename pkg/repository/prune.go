@@ -35,10 +35,10 @@ const maxOtherTags = 1000
 // writes the pruned tag again. If the run is killed before that, neither tag remains.
 //
 // If was is not empty, the tag of the version must point to this digest. If another run
-// moves the tag, Prune returns [ErrTagMoved] and the version stays. If neither tag
+// moves the tag, Prune keeps the version and returns [ErrTagMoved]. If neither tag
 // exists, Prune returns [provider.ErrVersionNotFound]. If the index is missing, it
 // returns a *[DanglingTagError]. If the registry doesn't delete the tag of the version,
-// the version stays and Prune returns [ErrTagNotDeleted]. It also returns errors from
+// Prune keeps the version and returns [ErrTagNotDeleted]. It also returns errors from
 // the repository.
 func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) (digest.Digest, error) {
 	index, err := moveTag(ctx, repo, artifact.Tag(v), artifact.PrunedTag(v), was)

@@ -93,8 +93,8 @@ func TestDeletePruned(t *testing.T) {
 	})
 }
 
-// TestPruneOfNothing checks versions that have no tags or whose index is missing.
-func TestPruneOfNothing(t *testing.T) {
+// TestPruneMissing checks versions that have no tags or whose index is missing.
+func TestPruneMissing(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
 		v := nouns.Version(t, tag)
@@ -370,7 +370,7 @@ func TestPruneKilled(t *testing.T) {
 			return repository.DeletePruned(ctx, repo, v, "")
 		}, func(t *testing.T, e *end, index digest.Digest) {
 			e.wantTags(t, "", "")
-			if e.registry == nil && len(files(t, e.ref.Layout)) != len(files(t, e.neighbourAlone(t))) {
+			if e.registry == nil && len(files(t, e.ref.Layout)) != len(files(t, e.onlyNeighbor(t))) {
 				t.Errorf("content is left: %v", files(t, e.ref.Layout))
 			}
 		}},
@@ -406,8 +406,8 @@ func TestPruneKilled(t *testing.T) {
 	}
 }
 
-// neighbourAlone returns the directory of a layout that contains only version 1.2.2.
-func (e *end) neighbourAlone(t *testing.T) string {
+// onlyNeighbor returns the directory of a layout that contains only version 1.2.2.
+func (e *end) onlyNeighbor(t *testing.T) string {
 	t.Helper()
 	other := newEnd(t, nil)
 	other.pushAs(t, "1.2.2", map[provider.Platform]string{haiku: twoZips[haiku]})

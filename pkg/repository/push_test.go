@@ -75,9 +75,9 @@ func TestPushRepairs(t *testing.T) {
 	})
 }
 
-// TestPushOfAMovedTag checks that Push does not overwrite a tag that another run has
+// TestPushMovedTag checks that Push does not overwrite a tag that another run has
 // moved.
-func TestPushOfAMovedTag(t *testing.T) {
+func TestPushMovedTag(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
 		for _, zip := range twoZips {
@@ -144,9 +144,9 @@ func TestPushWithoutZips(t *testing.T) {
 	}
 }
 
-// TestPushOfAnUnreadableDocument checks that Push leaves no tag if a document has no
+// TestPushUnreadableDocument checks that Push leaves no tag if a document has no
 // content.
-func TestPushOfAnUnreadableDocument(t *testing.T) {
+func TestPushUnreadableDocument(t *testing.T) {
 	t.Parallel()
 	eachEnd(t, func(t *testing.T, e *end) {
 		packed := pack(t, twoZips)

@@ -204,9 +204,9 @@ func TestTokenServices(t *testing.T) {
 	}
 }
 
-// TestNoTLSWithoutALogin checks that a client without credentials can request a token
+// TestAnonymousWithoutTLS checks that a client without credentials can request a token
 // over plain HTTP.
-func TestNoTLSWithoutALogin(t *testing.T) {
+func TestAnonymousWithoutTLS(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, true)
 	s.realm, s.options.Credential = "http://"+publicAddress+"/auth", nil
@@ -219,9 +219,9 @@ func TestNoTLSWithoutALogin(t *testing.T) {
 	}
 }
 
-// TestTokenServiceOutOfReach checks that the error contains the token service and
+// TestTokenServiceUnreachable checks that the error contains the token service and
 // contains no URL fragment.
-func TestTokenServiceOutOfReach(t *testing.T) {
+func TestTokenServiceUnreachable(t *testing.T) {
 	t.Parallel()
 	s := newRealmServer(t, false)
 	s.realm, s.options.TokenRealms = "https://10.0.0.1/auth", []string{"10.0.0.1"}

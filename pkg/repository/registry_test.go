@@ -180,9 +180,9 @@ func TestImmutableTag(t *testing.T) {
 	}
 }
 
-// TestLogins checks that each authentication method works and requests the credentials
+// TestCredentials checks that each authentication method works and requests the credentials
 // of the correct repository.
-func TestLogins(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	t.Parallel()
 	for name, bearer := range map[string]bool{"basic": false, "bearer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -209,7 +209,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-func TestNoLogin(t *testing.T) {
+func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	for name, bearer := range map[string]bool{"basic": false, "bearer": true} {
 		t.Run(name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestNoLogin(t *testing.T) {
 	}
 }
 
-func TestLoginLookupFails(t *testing.T) {
+func TestCredentialLookupFails(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{Username: "user", Password: "password"})
 	broken := errors.New("the helper is broken")
@@ -283,7 +283,7 @@ func redirected(t *testing.T, answer http.HandlerFunc) (*server, *storage) {
 	return s, elsewhere
 }
 
-func TestRedirectGetsNoLogin(t *testing.T) {
+func TestRedirectReceivesNoCredentials(t *testing.T) {
 	t.Parallel()
 	s, elsewhere := redirected(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "content") })
 	body, err := s.open(t).Blob(t.Context(), blob("content").Descriptor)

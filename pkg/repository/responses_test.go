@@ -77,9 +77,9 @@ func TestHTMLPageInsteadOfResponse(t *testing.T) {
 	}
 }
 
-// TestPageOfATokenService checks that the error mentions the HTML page, and not missing
+// TestTokenServicePage checks that the error mentions the HTML page, and not missing
 // credentials.
-func TestPageOfATokenService(t *testing.T) {
+func TestTokenServicePage(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{Username: "u", Password: "p", Bearer: true})
 	s.Misbehave(registrytest.Token, origintest.HTML("Please log in"), -1)
@@ -167,9 +167,9 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStoredAsSomethingElse checks that PushBlob fails if the registry reports a
+// TestStoredUnderDifferentDigest checks that PushBlob fails if the registry reports a
 // different digest for the stored blob.
-func TestStoredAsSomethingElse(t *testing.T) {
+func TestStoredUnderDifferentDigest(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, registrytest.Options{})
 	s.Misbehave(registrytest.UploadPut, s.Misname(), 1)

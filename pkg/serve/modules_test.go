@@ -97,7 +97,7 @@ func (w *world) offeredVersions(t *testing.T, path string, headers ...string) st
 	return strings.Join(all, " ")
 }
 
-// fetchLocation downloads the archive that a response refers to, like clients do.
+// fetchLocation downloads the archive that a response refers to, as clients do.
 func (w *world) fetchLocation(t *testing.T, response *httptest.ResponseRecorder) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	at, subdirectory, _ := strings.Cut(strings.Replace(response.Header().Get(location), "://", ":", 1), "//")

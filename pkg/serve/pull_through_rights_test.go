@@ -12,10 +12,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// TestPullThroughRights checks that access to a provider of the same name on a
+// TestPullThroughAccess checks that access to a provider of the same name on a
 // different host doesn't allow requests to an origin. A pulled release would be stored
 // under the requested address.
-func TestPullThroughRights(t *testing.T) {
+func TestPullThroughAccess(t *testing.T) {
 	t.Parallel()
 	hash := sha256.Sum256([]byte(canary))
 	w := newPullThrough(t, newLayout, guarded(t), func(o *serve.Options) {
@@ -32,10 +32,10 @@ func TestPullThroughRights(t *testing.T) {
 	}
 }
 
-// TestPullThroughPastAnotherProvider checks that a provider is pulled to the last
+// TestPullThroughOtherProvider checks that a provider is pulled to the last
 // repository if the first repository contains a provider of a different host. If the
 // last repository also contains a provider of a different host, nothing is pulled.
-func TestPullThroughPastAnotherProvider(t *testing.T) {
+func TestPullThroughOtherProvider(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for _, last := range []bool{false, true} {

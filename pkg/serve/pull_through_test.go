@@ -442,9 +442,9 @@ func TestPullThroughReplicas(t *testing.T) {
 	}
 }
 
-// TestPullThroughRegistryTrouble checks that the client receives its zip even if the
+// TestPullThroughRegistryRejects checks that the client receives its zip even if the
 // repository rejects the release. The repository then doesn't contain the release.
-func TestPullThroughRegistryTrouble(t *testing.T) {
+func TestPullThroughRegistryRejects(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	w := newPullThrough(t, newRegistry)

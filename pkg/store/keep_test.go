@@ -48,7 +48,7 @@ func TestKeepWithoutEOF(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-func TestKeepOfUnknownSize(t *testing.T) {
+func TestKeepUnknownSize(t *testing.T) {
 	t.Parallel()
 	s, events := open(t, t.TempDir(), false)
 	const content = "content"

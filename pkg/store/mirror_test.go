@@ -269,9 +269,9 @@ func TestPruneMirrors(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-// TestMirrorAtOnce checks that mirrors are complete while other goroutines create, use,
+// TestMirrorConcurrent checks that mirrors are complete while other goroutines create, use,
 // and prune them.
-func TestMirrorAtOnce(t *testing.T) {
+func TestMirrorConcurrent(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	dir := t.TempDir()

@@ -95,9 +95,9 @@ func worker(t *testing.T, dir string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestProcessesAtOnce checks that concurrent processes read correct content and don't
+// TestConcurrentProcesses checks that concurrent processes read correct content and don't
 // report damage by mistake. It also checks that they can finish copying entries.
-func TestProcessesAtOnce(t *testing.T) {
+func TestConcurrentProcesses(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store") // the processes race to create this directory
 	var all []*exec.Cmd

@@ -90,7 +90,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-func TestEntriesOfNothing(t *testing.T) {
+func TestEntriesEmpty(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
 	s, _ := open(t, dir, false)

@@ -84,7 +84,7 @@ func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.
 func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
 	// Versions that have not arrived don't displace existing versions. Versions that
-	// the origin has withdrawn stay selected.
+	// the origin has withdrawn remain selected.
 	selected := d.selectStored(i, s.tagged)
 	for v, w := range wanted {
 		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {

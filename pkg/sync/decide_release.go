@@ -110,7 +110,7 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 		a.Source = d.targets[from].repository
 		switch source := d.states[from]; {
 		case source.changed[a.Version] && d.states[i].tagged[a.Version]:
-			d.change(i, a, Extend, fmt.Sprintf("the release in target %q is also changed", d.targets[from].name))
+			d.change(i, a, Extend, fmt.Sprintf("the release in target %q changes, too", d.targets[from].name))
 			return
 		case !source.arrives(a.Version) && d.states[i].tagged[a.Version]:
 			d.unchanged++ // the source doesn't have the release

@@ -39,7 +39,7 @@ func (s selection) addRoots(ctx context.Context, closure Closure) (problems []er
 	dirs = slices.Compact(dirs)
 	// 2. Read the configurations.
 	if closure == nil {
-		fail(errors.New("the configurations are not read"))
+		fail(errors.New("the configurations were not read"))
 		return problems
 	}
 	c, err := closure(dirs, func(dir string, err error) { fail(s.declaration.withoutSecrets(dir, err)) })

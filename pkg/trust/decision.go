@@ -54,7 +54,8 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true}
 }
 
-// unapproved describes why decisions, oldest first, contain no valid approval.
+// unapproved explains why decisions, which are sorted oldest first, contain no valid
+// approval.
 func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision, now time.Time) (problem string) {
 	rule, _ := p.Rules.For(a)
 	problem = "no approval is recorded"

@@ -78,9 +78,9 @@ func at(t *testing.T, hours int, signer artifact.Signer, change func(*artifact.D
 	return signed
 }
 
-// TestCheckApproval checks which recorded decisions approve a release: not those that anyone
-// with write access to the registry can forge, and not approvals that have expired or were
-// followed by a denial.
+// TestCheckApproval checks which recorded decisions approve a release. Decisions that
+// anyone with write access to the registry can forge don't, and neither do approvals
+// that have expired or were followed by a denial.
 func TestCheckApproval(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

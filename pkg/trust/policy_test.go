@@ -191,9 +191,9 @@ func TestEvidenceOfEachPackage(t *testing.T) {
 	}
 }
 
-// TestSumsOfNoVersion checks signed checksums whose file names contain no version. The
+// TestSumsWithoutVersion checks signed checksums whose file names contain no version. The
 // checksums could belong to an older release.
-func TestSumsOfNoVersion(t *testing.T) {
+func TestSumsWithoutVersion(t *testing.T) {
 	t.Parallel()
 	r := signed(t, world.signatures["rsa"], "rsa")
 	r.Packages[0].ListedAs = "bundle.zip"

@@ -72,7 +72,7 @@ func (a *verification) lost(ctx context.Context, b *lostBlob) error {
 	case err != nil:
 		return err
 	case size != b.Size:
-		s.addError("blob-size", fmt.Sprintf("%s has %d bytes; its manifest states %d.", name, size, b.Size), a.mirror(" --force"))
+		s.addError("blob-size", fmt.Sprintf("%s is %d bytes; according to its manifest, it should be %d.", name, size, b.Size), a.mirror(" --force"))
 	default:
 		s.addError("blob-damaged", fmt.Sprintf("%s does not match its digest.", name), a.mirror(" --check-level deep"))
 	}

@@ -145,7 +145,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	remedy := a.again()
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
 	if verdict.Trust == provider.TrustUnknown { // if the key is missing, pinning doesn't help
-		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE to store the key with it"}
+		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE to add the key to it"}
 	}
 	switch {
 	case isRefused && refused.Unapproved:

@@ -34,7 +34,7 @@ func (a *verification) against(ctx context.Context, found repository.Inspection,
 	a.compareZips(found, zips)
 	stated := found.Index.Protocols()
 	if len(stated) > 0 && len(offered.Protocols) > 0 && !slices.Equal(provider.SortProtocols(stated), offered.Protocols) {
-		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry states %q.", stated, offered.Protocols), a.deleteAndMirror())
+		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry reports %q.", stated, offered.Protocols), a.deleteAndMirror())
 	}
 	return a.compareKeys(ctx, offered, verdict)
 }

@@ -16,7 +16,7 @@ func Rules() []finding.Rule {
 		{Code: "manifest-damaged", Means: "The manifest of a platform does not match the digest or size in the index."},
 		{Code: "manifest-format", Means: "The manifest of a platform does not have the format that OpenTofu expects."},
 		{Code: "blob-missing", Means: "A blob of a manifest is missing."},
-		{Code: "blob-size", Means: "A blob does not have the size that its manifest states."},
+		{Code: "blob-size", Means: "A blob does not have the size that its manifest specifies."},
 		{Code: "blob-damaged", Means: "A blob does not match its digest."},
 		{Code: "zip-refused", Means: "A zip matches its digest, but tofu-oci refuses to unpack it."},
 		{Code: "name-differs", Means: "The file name of a zip contains a different type, version, or platform."},

@@ -143,7 +143,7 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 	}
 }
 
-func TestChecksOfInstallation(t *testing.T) {
+func TestCheckInstallation(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, data, want string }{
 		{"an equals sign", "provider_installation = {}", "rc:1:1: OpenTofu rejects this form of provider_installation"},

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-func TestLogins(t *testing.T) {
+func TestCredentials(t *testing.T) {
 	t.Parallel()
 	at := func(line, column int) stricthcl.Position {
 		return stricthcl.Position{File: "rc", Line: line, Column: column}
@@ -55,7 +55,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-func TestDefaultLogins(t *testing.T) {
+func TestDefaultCredentials(t *testing.T) {
 	t.Parallel()
 	here, err := filepath.Abs(filepath.Join("conf", "auth.json"))
 	if err != nil {
@@ -101,7 +101,7 @@ func TestDefaultLogins(t *testing.T) {
 	}
 }
 
-func TestChecksOfLogins(t *testing.T) {
+func TestCheckCredentials(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, data, want string }{
 		{"no label", "oci_credentials {}", "rc:1:1: OpenTofu rejects this form of oci_credentials"},

@@ -15,7 +15,7 @@ import (
 // patterns, it matches every provider that the template distinguishes.
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
-		return "", fmt.Errorf("OpenTofu installs from registries only, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
+		return "", fmt.Errorf("OpenTofu can install only from registries, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
 	}
 	if !quotable(t.HCL()) {
 		return "", fmt.Errorf("the template %s cannot be used in OpenTofu's CLI configuration: its braces must be balanced, including those in quotes", t.Redacted())

@@ -114,7 +114,7 @@ func TestMirrorBlockRefuses(t *testing.T) {
 		patterns       []string
 		want           string
 	}{
-		{"an image layout", "oci-layout:mirror/{namespace}/{type}", nil, "OpenTofu installs from registries only, not from oci-layout:mirror/{namespace}/{type}"},
+		{"an image layout", "oci-layout:mirror/{namespace}/{type}", nil, "OpenTofu can install only from registries, not from oci-layout:mirror/{namespace}/{type}"},
 		{"no variables and no patterns", "ghcr.io/acme/x", nil, "does not distinguish namespaces and types"},
 		{"no namespace and no patterns", "ghcr.io/{hostname}/{type}", nil, "does not distinguish namespaces and types"},
 		{"no type and no patterns", "ghcr.io/{namespace}", nil, "does not distinguish namespaces and types"},

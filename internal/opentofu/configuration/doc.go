@@ -42,7 +42,7 @@ func (c Configuration) Requires(a provider.Address) bool {
 	return slices.ContainsFunc(c.Required, func(r provider.Requirement) bool { return r.Address == a })
 }
 
-// Call is the call of a module.
+// Call is a call to a module.
 type Call struct {
 	// Address is the address of the call, such as "module.network.module.dns".
 	Address string

@@ -341,7 +341,7 @@ func TestDevOverridesHaveNoFallback(t *testing.T) {
 	}
 }
 
-func TestErrorsNameTheMethods(t *testing.T) {
+func TestErrorsListMethods(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := install(t, w.options(block(w.packed(t, "packed", has{"2.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + plan9}))))

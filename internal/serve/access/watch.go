@@ -40,9 +40,9 @@ type Watched[T any] struct {
 	problem string
 }
 
-// Watch reads files and parses their contents. After the files change, reloaded is
-// called with nil or with the reason why the previous value stays in force. reloaded
-// can be nil. Watch returns file system errors and the errors of parse.
+// Watch reads files and parses their contents. After the files change, reloaded, if not
+// nil, is called with nil or with the reason why the previous value remains in force.
+// Watch returns file system errors and the errors of parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {
@@ -56,7 +56,8 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 }
 
 // Open watches a file of rules, so that tokens can be added and revoked without a
-// restart. If the file is missing, empty, or invalid, the previous rules stay in force.
+// restart. If the file is missing, empty, or invalid, the previous rules remain in
+// force.
 func Open(path string, o Options) (*Watched[Rules], error) {
 	keys := &keyCache{http: o.HTTP} // shared by all versions of the file
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)

@@ -105,7 +105,7 @@ func TestReload(t *testing.T) {
 		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
 			t.Errorf("restored file: got reports %v", reported)
 		}
-		// 2. An error is reported once, and the previous rules stay in force.
+		// 2. An error is reported once, and the previous rules remain in force.
 		w.write(t, "token \"ci\" {\n")
 		reported := w.after()
 		if len(reported) != 1 || !strings.Contains(reported[0].Error(), "rules.hcl:1:12: Unclosed") {

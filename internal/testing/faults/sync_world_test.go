@@ -112,7 +112,7 @@ type mirrored struct {
 	// lost maps each target to the content that the test deleted from it.
 	lost map[string]map[digest.Digest]bool
 	// The keys of wantedAt and prunedAt consist of the target and the version. wantedAt
-	// contains the time of the last successful run that wanted the version. prunedAt
+	// contains the time of the last successful run that selected the version. prunedAt
 	// contains the time of the first run after which the version had a pruned tag.
 	wantedAt, prunedAt map[string]time.Time
 	// toDelete contains the versions that a run has planned to delete. Its keys consist

@@ -35,7 +35,7 @@ func Document(contentType, text string) Fault {
 	}
 }
 
-// Oversized responds with status 200 and n spaces of JSON. It omits the Content-Length.
+// Oversized responds with status 200 and a JSON body of n spaces. It omits the Content-Length.
 func Oversized(n int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", "application/json")

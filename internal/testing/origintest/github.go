@@ -52,8 +52,8 @@ func (g *GitHub) Edit(_ provider.Platform, document map[string]any) {
 	}
 }
 
-// Attest adds an attestation of content. It is served like GitHub does since 2026: without
-// a bundle, and with the URL of a compressed bundle.
+// Attest adds an attestation of content. As on GitHub since 2026, the response contains
+// the URL of a compressed bundle instead of the bundle.
 func (g *GitHub) Attest(host string, bundle []byte, subjects ...digest.Digest) {
 	location := "/bundles/" + digest.FromBytes(bundle).Encoded() + ".json.sn"
 	g.Serve(location, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(snappy.Encode(nil, bundle)) })

@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Platforms that no machine that runs these tests uses, and parsed values.
+// Parsed values, and platforms on which these tests never run.
 var (
 	haiku, plan9            = nouns.Haiku, nouns.Plan9
 	address, version, zipOf = nouns.Address, nouns.Version, nouns.Zip
@@ -161,7 +161,7 @@ func resolved(t *testing.T, path string) string {
 	return path
 }
 
-func TestFilesystemDirectoryIsOfUnpackedPackagesOnly(t *testing.T) {
+func TestFilesystemDirectoryOnlyUnpacked(t *testing.T) {
 	t.Parallel()
 	s := filesystem.New(mirrorDir(t, map[string]string{thing + "/terraform-provider-thing_1.2.3_haiku_riscv64.zip": "zip"}))
 	r, err := s.Release(t.Context(), address(t, thing), version(t, "1.2.3"))

@@ -132,8 +132,8 @@ func TestOCISharesEvidence(t *testing.T) {
 // documentsOnly ignores how documents were generated.
 var documentsOnly = cmpopts.IgnoreFields(provider.Document{}, "Generated")
 
-// TestOCIForeign reads artifacts of other publishers that OpenTofu installs.
-func TestOCIForeign(t *testing.T) {
+// TestOCIOtherTools reads artifacts of other publishers that OpenTofu installs.
+func TestOCIOtherTools(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		edit func(m *mirror, a *artifactOf)
@@ -441,7 +441,7 @@ func TestOCINoRepositoryForAddress(t *testing.T) {
 	}
 }
 
-func TestOCIZipIsGone(t *testing.T) {
+func TestOCIMissingZip(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, true)
 	a := m.foreign()

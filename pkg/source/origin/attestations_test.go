@@ -85,8 +85,8 @@ func (w *hostedWorld) want(t *testing.T, want [2][]string, sums, requests int) {
 	}
 }
 
-// TestAttestations checks that one attestation of all zips needs one request to the API,
-// and that its compressed bundle is requested without credentials.
+// TestAttestations checks that one attestation of all zips requires only one request to
+// the API, and that its compressed bundle is requested without credentials.
 func TestAttestations(t *testing.T) {
 	t.Parallel()
 	w := newHostedWorld(t, "ghp_secret")
@@ -115,7 +115,7 @@ func TestAttestationsOfEachPackage(t *testing.T) {
 }
 
 // TestBundlesNextToZips checks that bundles in the release are used if GitHub has no
-// attestations, and that a release without bundles costs five requests.
+// attestations, and that a release without bundles requires five requests.
 func TestBundlesNextToZips(t *testing.T) {
 	t.Parallel()
 	w := newHostedWorld(t, "")

@@ -87,10 +87,10 @@ func TestRegistryDates(t *testing.T) {
 	}
 }
 
-// TestRegistryDateCosts checks the number of requests for a date. A date requires two
+// TestRegistryDateRequests checks the number of requests for a date. A date requires two
 // requests in addition to the list of versions, or none if the list contains the date.
 // Reading the release does not repeat these requests.
-func TestRegistryDateCosts(t *testing.T) {
+func TestRegistryDateRequests(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		change func(*origintest.Release)
@@ -132,7 +132,7 @@ func TestRegistryDateCosts(t *testing.T) {
 	}
 }
 
-func TestRegistryDateOfNothing(t *testing.T) {
+func TestRegistryDateMissing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	w.add(t, origintest.Release{Version: "3.0.0"})
