@@ -41,10 +41,10 @@ func (j *job) attest(ctx context.Context, f *facts, p provider.Package, manifest
 
 // attestStored attaches attestations to unchanged packages that have none.
 func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
-	if len(f.lacking) == 0 {
+	if len(f.unattestedPackages) == 0 {
 		return nil
 	}
-	for _, p := range f.lacking {
+	for _, p := range f.unattestedPackages {
 		if err := j.attest(ctx, f, p, f.stored.At(p.Platform).Target.Descriptor); err != nil {
 			return err
 		}

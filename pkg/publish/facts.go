@@ -37,9 +37,9 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	attestations map[digest.Digest][]provider.Document
 	unattested   error
 	attached     []string
-	// lacking contains the unchanged packages that have no attestations. It is nil if the
-	// plan changes the release.
-	lacking []provider.Package
+	// unattestedPackages contains the unchanged packages that have no attestations. It
+	// is nil if the plan changes the release.
+	unattestedPackages []provider.Package
 	// sent contains the zips that the repository is known to have. earlier contains the
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
@@ -116,7 +116,7 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 // afterMove returns the facts that are still valid after another run has moved the tag.
 func (f facts) afterMove() facts {
 	known := maps.Clone(f.known)
-	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned, needLacking} {
+	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned, needUnattested} {
 		delete(known, p)
 	}
 	return facts{

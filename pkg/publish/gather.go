@@ -44,7 +44,7 @@ const (
 	needSigned            // the unchanged platforms with their documents
 	needReferrers         // the source's documents about all platforms
 	needAttestations      // the attestations of the packages that the plan adds
-	needLacking           // the attestations of unchanged packages that have none
+	needUnattested        // the unchanged packages that have no attestations
 )
 
 // gather adds the part of the facts that a plan needs.
@@ -71,8 +71,8 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 		return err
 	case needAttestations:
 		return j.readAttestations(ctx, f)
-	case needLacking:
-		return j.readLacking(ctx, f)
+	case needUnattested:
+		return j.readUnattested(ctx, f)
 	}
 	return j.readStored(ctx, f, needs)
 }

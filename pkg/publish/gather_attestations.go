@@ -12,10 +12,10 @@ import (
 // errUnattested is returned if a package has no attestation, but one is required.
 var errUnattested = provider.Errorf(provider.Unverified, "no attestation found")
 
-// readLacking finds the unchanged packages that have no attestations.
-func (j *job) readLacking(ctx context.Context, f *facts) error {
+// readUnattested finds the unchanged packages that have no attestations.
+func (j *job) readUnattested(ctx context.Context, f *facts) error {
 	has, err := oci.Attestations(ctx, f.kept)
-	f.lacking = slices.DeleteFunc(slices.Clone(f.kept.Packages), func(p provider.Package) bool { return len(has[p.Digest]) > 0 })
+	f.unattestedPackages = slices.DeleteFunc(slices.Clone(f.kept.Packages), func(p provider.Package) bool { return len(has[p.Digest]) > 0 })
 	return err
 }
 
@@ -24,11 +24,11 @@ func (j *job) readLacking(ctx context.Context, f *facts) error {
 // SHA256SUMS become documents of a new release.
 func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
 	r := f.release
-	isLacking := func(p provider.Package) bool {
-		return slices.ContainsFunc(f.lacking, func(l provider.Package) bool { return l.Digest == p.Digest })
+	isUnattested := func(p provider.Package) bool {
+		return slices.ContainsFunc(f.unattestedPackages, func(l provider.Package) bool { return l.Digest == p.Digest })
 	}
 	r.Packages = slices.DeleteFunc(slices.Clone(r.Packages), func(p provider.Package) bool {
-		return f.lacking == nil && slices.Contains(f.intact, p.Platform) || f.lacking != nil && !isLacking(p)
+		return f.unattestedPackages == nil && slices.Contains(f.intact, p.Platform) || f.unattestedPackages != nil && !isUnattested(p)
 	})
 	if ask := j.can.Attestations; ask != nil && len(r.Packages) > 0 {
 		f.attestations, err = ask(ctx, r)
@@ -36,7 +36,7 @@ func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if f.unattested = err; f.lacking != nil {
+	if f.unattested = err; f.unattestedPackages != nil {
 		return nil
 	}
 	for _, p := range r.Packages {

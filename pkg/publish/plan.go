@@ -175,11 +175,11 @@ func (p Plan) unchanged(f facts, o policy) Plan {
 		p.needs = needReferrers
 	case o.attestsStored && !f.known[needSigned]:
 		p.needs = needSigned
-	case o.attestsStored && !f.known[needLacking]:
-		p.needs = needLacking
-	case len(f.lacking) > 0 && !f.known[needRelease]:
+	case o.attestsStored && !f.known[needUnattested]:
+		p.needs = needUnattested
+	case len(f.unattestedPackages) > 0 && !f.known[needRelease]:
 		p.needs = needRelease
-	case len(f.lacking) > 0 && !f.known[needAttestations]:
+	case len(f.unattestedPackages) > 0 && !f.known[needAttestations]:
 		p.needs = needAttestations
 	}
 	return p
