@@ -116,7 +116,7 @@ func schemaFor(name string, form any, of string) map[string]any {
 	if whole["title"] = "The output of tofu-oci with --output json: " + of; !strings.HasPrefix(reflect.TypeOf(form).Name(), "document[") {
 		whole["title"] = "tofu-oci: " + of
 	}
-	whole["description"] = "The document of this version of tofu-oci. Later versions can add fields; ignore those that you do not know. For their meaning, see docs/cli.md."
+	whole["description"] = "The document of this version of tofu-oci. Later versions can add fields. Ignore unknown fields. For their meaning, see docs/cli.md."
 	if len(parts) > 0 {
 		whole["$defs"] = parts
 	}

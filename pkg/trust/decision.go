@@ -24,7 +24,7 @@ func (p Policy) HasApprovalRules() bool {
 // CheckApproval returns a *[RefusedError] if a release must be approved and is not. The
 // approval must be signed by a key of Approvers and by a key of the rule for the
 // provider, whichever are set. It must not have expired, and no later denial may be
-// recorded, even if the denial is not signed. CheckApproval trusts the current time, and
+// recorded, even if the denial is not signed. CheckApproval uses the current time, and
 // returns the errors of Decisions.
 func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
 	return p.checkApproval(ctx, r, provider.Verdict{})
