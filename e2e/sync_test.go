@@ -117,7 +117,7 @@ prune {
 	if out, code := syncRun(t, dir, config, "plan", "--detailed-exitcode"); code != 0 {
 		t.Errorf("sync plan after apply: exit code %d\n%s", code, out)
 	}
-	// 2. Make the newest version unwanted. The next runs mark and prune it.
+	// 2. Deselect the newest version. The next runs mark and prune it.
 	declare(older, "")
 	expect(0, newest, older+" "+newest)
 	expect(0, older, older+" pruned-"+newest)

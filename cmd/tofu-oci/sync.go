@@ -103,7 +103,7 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	}
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
 	modules, publishing := cmd.moduleOrigin(), cmd.moduleMirrorOptions()
-	o.Wanted, o.Problems = cmd.wantedBy(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
+	o.Wanted, o.Problems = cmd.declaredProviders(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
 		publishing.Closure, err = module.NewClosure(cmd.c.Context, modules, dirs, module.ClosureOptions{Open: publishing.Open, OnError: failed})
 		return publishing.Closure, err
 	})
@@ -111,9 +111,9 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	return o, publishing.Closure.Close, nil
 }
 
-// wantedBy returns the providers that a declaration selects. If it selects none, wantedBy
+// declaredProviders returns the providers that a declaration selects. If it selects none, declaredProviders
 // prints a warning.
-func (cmd *command) wantedBy(d *sync.Declaration, closure sync.Closure) (wanted []sync.Wanted, problems []error) {
+func (cmd *command) declaredProviders(d *sync.Declaration, closure sync.Closure) (wanted []sync.Wanted, problems []error) {
 	if wanted, problems = d.Wanted(cmd.c.Context, closure); len(wanted)+len(problems)+len(d.Roots) == 0 {
 		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add blocks with addresses, sources, lock_files, or roots`)
 	}

@@ -36,7 +36,7 @@ func syncValidate(cmd *command) error {
 	if _, _, err := d.Policy(os.Getenv); err != nil {
 		return misuse(err)
 	}
-	wanted, problems := cmd.wantedBy(d, func([]string, func(string, error)) (*module.Closure, error) { return &module.Closure{}, nil })
+	wanted, problems := cmd.declaredProviders(d, func([]string, func(string, error)) (*module.Closure, error) { return &module.Closure{}, nil })
 	if err := d.CheckRepositories(wanted); err != nil {
 		return err
 	}

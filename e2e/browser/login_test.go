@@ -27,7 +27,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("unexpected text %q", out)
 	}
 	b.checkPage()
-	for _, trouble := range b.forget() {
+	for _, trouble := range b.takeProblems() {
 		if !strings.Contains(trouble, "401") {
 			t.Error(trouble)
 		}

@@ -64,7 +64,7 @@ type tab struct {
 	downloads string
 
 	mu       sync.Mutex
-	troubles []string
+	problems []string
 }
 
 // open starts a browser with an empty profile. The browser can reach only the site.
@@ -134,33 +134,33 @@ func (b *tab) record(event any) {
 	switch e := event.(type) {
 	case *network.EventRequestWillBeSent:
 		if !strings.HasPrefix(e.Request.URL, b.site+"/") {
-			b.troubles = append(b.troubles, "it asks for "+e.Request.URL)
+			b.problems = append(b.problems, "it asks for "+e.Request.URL)
 		}
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == runtime.ConsoleAPICalledTypeError || e.Type == runtime.ConsoleAPICalledTypeWarning {
-			b.troubles = append(b.troubles, fmt.Sprintf("the console has %s %v", e.Type, e.Args))
+			b.problems = append(b.problems, fmt.Sprintf("the console has %s %v", e.Type, e.Args))
 		}
 	case *runtime.EventExceptionThrown:
-		b.troubles = append(b.troubles, fmt.Sprintf("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
+		b.problems = append(b.problems, fmt.Sprintf("an exception: %s %+v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
 	case *log.EventEntryAdded:
 		if e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning {
-			b.troubles = append(b.troubles, fmt.Sprintf("the log has %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+			b.problems = append(b.problems, fmt.Sprintf("the log has %s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
 		}
 	}
 }
 
-// forget removes and returns the recorded problems. Tests call it when they expect
+// takeProblems removes and returns the recorded problems. Tests call it when they expect
 // problems.
-func (b *tab) forget() []string {
+func (b *tab) takeProblems() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	troubles := b.troubles
-	b.troubles = nil
-	return troubles
+	problems := b.problems
+	b.problems = nil
+	return problems
 }
 
 func (b *tab) complain() {
-	for _, trouble := range b.forget() {
+	for _, trouble := range b.takeProblems() {
 		b.Error(trouble)
 	}
 }

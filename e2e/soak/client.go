@@ -92,13 +92,13 @@ func (c client) once(ctx context.Context) {
 	if err != nil || resp.StatusCode != http.StatusOK || req.Method == http.MethodHead {
 		return
 	}
-	if err := c.right(what, content); err != nil {
+	if err := c.checkContent(what, content); err != nil {
 		c.wrong(fmt.Errorf("%s: %w", what, err))
 	}
 }
 
-// right checks the content of a complete response.
-func (c client) right(what string, content []byte) error {
+// checkContent checks the content of a complete response.
+func (c client) checkContent(what string, content []byte) error {
 	name := path.Base(what)
 	if want, isArchive := c.archives[name]; isArchive {
 		if got := digest.FromBytes(content); got != want {

@@ -94,5 +94,5 @@ func run(ctx context.Context, o options) error {
 	}
 	fmt.Println("after", o.last, after, w.statusCounts())
 	// 4. Compare the measurements.
-	return errors.Join(after.compare(before), w.trouble())
+	return errors.Join(after.compare(before), w.failures())
 }

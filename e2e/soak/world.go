@@ -110,7 +110,7 @@ func (w *world) serve(ctx context.Context, ca *testca.CA, from template.Template
 	server, err := serve.New(serve.Options{
 		From: []template.Template{from}, MaxAge: maxAge, Memory: memory,
 		Open:   func(ref template.Reference) (repository.Reader, error) { return w.open(ref) },
-		Events: serve.Events{OnRequest: w.answered},
+		Events: serve.Events{OnRequest: w.onRequest},
 	})
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func platforms() []provider.Platform {
 	return []provider.Platform{{OS: "haiku", Arch: "riscv64"}, {OS: "plan9", Arch: "mips"}}
 }
 
-// answered counts the responses that the server reports in its request events.
-func (w *world) answered(a serve.RequestEvent) {
+// onRequest counts the responses that the server reports in its request events.
+func (w *world) onRequest(a serve.RequestEvent) {
 	w.mu.Lock()
 	w.statuses[a.Status]++
 	w.mu.Unlock()
@@ -200,7 +200,7 @@ func (w *world) wrong(err error) {
 	}
 }
 
-func (w *world) trouble() error {
+func (w *world) failures() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return errors.Join(w.broken...)

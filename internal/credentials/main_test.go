@@ -36,37 +36,39 @@ var helperAnswers = map[string]func(server string) (string, error){
 		if strings.Contains(server, "://") {
 			return errUnknown.Error() + "\n", errUnknown
 		}
-		return answer("plain", canary), nil
+		return credentialsJSON("plain", canary), nil
 	},
 	"url": func(server string) (string, error) {
 		if !strings.HasPrefix(server, "https://") {
 			return errUnknown.Error(), errUnknown
 		}
-		return answer("url", canary), nil
+		return credentialsJSON("url", canary), nil
 	},
 	"hub": func(server string) (string, error) {
 		if server != "https://index.docker.io/v1/" {
 			return errUnknown.Error(), errUnknown
 		}
-		return answer("hub", canary), nil
+		return credentialsJSON("hub", canary), nil
 	},
 	"fresh": func(string) (string, error) {
-		return answer("fresh", fmt.Sprint(canary, time.Now().UnixNano())), nil
+		return credentialsJSON("fresh", fmt.Sprint(canary, time.Now().UnixNano())), nil
 	},
-	"stale":    func(server string) (string, error) { return answer("stale", canary+" for "+server), nil },
-	"twofaced": func(server string) (string, error) { return answer("for "+server, canary), nil },
-	"token":    func(string) (string, error) { return answer("<token>", canary), nil },
-	"it's":     func(string) (string, error) { return answer("quoted", canary), nil },
+	"stale":    func(server string) (string, error) { return credentialsJSON("stale", canary+" for "+server), nil },
+	"twofaced": func(server string) (string, error) { return credentialsJSON("for "+server, canary), nil },
+	"token":    func(string) (string, error) { return credentialsJSON("<token>", canary), nil },
+	"it's":     func(string) (string, error) { return credentialsJSON("quoted", canary), nil },
 	"none":     func(string) (string, error) { return "Error: Credentials not found here\n", errUnknown },
 	"silent":   func(string) (string, error) { return "", nil },
-	"empty":    func(string) (string, error) { return answer("", ""), nil },
-	"nameonly": func(string) (string, error) { return answer("user", ""), nil },
-	"broken":   func(string) (string, error) { return canary + answer("user", canary), nil },
-	"cut":      func(string) (string, error) { return strings.TrimRight(answer("user", canary), "}"), nil },
+	"empty":    func(string) (string, error) { return credentialsJSON("", ""), nil },
+	"nameonly": func(string) (string, error) { return credentialsJSON("user", ""), nil },
+	"broken":   func(string) (string, error) { return canary + credentialsJSON("user", canary), nil },
+	"cut":      func(string) (string, error) { return strings.TrimRight(credentialsJSON("user", canary), "}"), nil },
 	"number":   func(string) (string, error) { return `{"Username":"user","Secret":["` + canary + `"]}`, nil },
-	"failing":  func(string) (string, error) { return answer("user", canary), errors.New("the keychain is locked") },
-	"flood":    func(string) (string, error) { return strings.Repeat(canary, 1<<17), nil },
-	"hanging":  hang,
+	"failing": func(string) (string, error) {
+		return credentialsJSON("user", canary), errors.New("the keychain is locked")
+	},
+	"flood":   func(string) (string, error) { return strings.Repeat(canary, 1<<17), nil },
+	"hanging": hang,
 }
 
 // hang connects to the server and waits forever.
@@ -79,7 +81,7 @@ func hang(server string) (string, error) {
 	return "", err
 }
 
-func answer(username, secret string) string {
+func credentialsJSON(username, secret string) string {
 	return fmt.Sprintf(`{"ServerURL":"ignored","Username":%q,"Secret":%q}`, username, secret)
 }
 
@@ -90,7 +92,7 @@ func TestMain(m *testing.M) {
 		os.Exit(help(name))
 	}
 	if strings.HasPrefix(strings.ToLower(filepath.Base(os.Args[0])), tokenPrefix) {
-		os.Exit(tellToken(os.Args[1:]))
+		os.Exit(printToken(os.Args[1:]))
 	}
 	dir, err := installHelpers()
 	code := 1

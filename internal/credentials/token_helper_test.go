@@ -14,9 +14,9 @@ import (
 
 const tokenPrefix = "terraform-credentials-"
 
-// tellToken runs a token helper. The helper's output depends on the host and the
+// printToken runs a token helper. The helper's output depends on the host and the
 // additional arguments.
-func tellToken(args []string) int {
+func printToken(args []string) int {
 	if len(args) < 2 || args[len(args)-2] != "get" {
 		fmt.Fprintln(os.Stderr, "not the protocol of credentials helpers:", args)
 		return 2

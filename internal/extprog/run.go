@@ -44,9 +44,9 @@ func (p Program) run(ctx context.Context, call Call) ([]byte, error) {
 	// 3. Run the program with limited output.
 	stdout := &capped{max: call.maxOutput(), over: func() { cancel(errOutput) }}
 	stderr := &Tail{}
-	tell := started(ctx, cmd.Path)
+	finished := started(ctx, cmd.Path)
 	err = Execute(cmd, call.Stdin, stdout, stderr)
-	tell(err)
+	finished(err)
 
 	// 4. Check the result.
 	cause := context.Cause(ctx)

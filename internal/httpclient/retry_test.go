@@ -22,14 +22,14 @@ import (
 
 func TestTransientErrorsAreRetried(t *testing.T) {
 	t.Parallel()
-	troubles := map[string]http.HandlerFunc{"reset": reset, "body breaks off": breakOff}
+	faults := map[string]http.HandlerFunc{"reset": reset, "body breaks off": breakOff}
 	for _, code := range []int{408, 429, 500, 502, 503, 504} {
-		troubles[fmt.Sprint(code)] = status(code)
+		faults[fmt.Sprint(code)] = status(code)
 	}
-	for name, trouble := range troubles {
+	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, trouble, trouble, respond("fine"))
+			s := newScript(t, fault, fault, respond("fine"))
 			got, err := get(t, newClient(t, httpclient.Options{}), s.url(t))
 			if got != "fine" || err != nil {
 				t.Errorf("got %q, %v", got, err)

@@ -124,7 +124,7 @@ func (t *tracer) RoundTrip(req *http.Request) (*http.Response, error) {
 		t.trace.OnResponse(answered)
 	}
 	if err == nil && t.trace.OnBody != nil {
-		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, of: req, tell: t.trace.OnBody}
+		resp.Body = &tracedBody{ReadCloser: resp.Body, number: number, sent: began, of: req, onEnd: t.trace.OnBody}
 	}
 	return resp, err
 }
@@ -147,7 +147,7 @@ type tracedBody struct {
 	bytes  atomic.Int64
 	once   sync.Once
 	of     *http.Request
-	tell   func(BodyEvent)
+	onEnd  func(BodyEvent)
 }
 
 func (b *tracedBody) Read(p []byte) (int, error) {
@@ -170,7 +170,7 @@ func (b *tracedBody) end(err error) {
 			err = nil
 		}
 		if n := b.bytes.Load(); err != nil || n > MaxAhead {
-			b.tell(BodyEvent{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: describe(b.of, err)})
+			b.onEnd(BodyEvent{Number: b.number, Bytes: n, After: time.Since(b.sent), Err: describe(b.of, err)})
 		}
 	})
 }

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	name, _, _ = strings.Cut(strings.TrimPrefix(name, "terraform-provider-"), "_")
 	provider, known := map[string]func() error{
-		"five":           func() error { return serve(5, tellSchema) },
-		"six":            func() error { return serve(6, tellSchema) },
+		"five":           func() error { return serve(5, fakeSchema) },
+		"six":            func() error { return serve(6, fakeSchema) },
 		"message":        message,
 		"exits":          exits,
 		"hangs":          hangs,
@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 		"huge-schema":    func() error { return serve(6, answer(field(1, make([]byte, 65<<20)))) },
 		"dying-schema":   func() error { return serve(6, dies) },
 		"hanging-schema": func() error { return serve(6, func() ([]byte, error) { return nil, hangs() }) },
-		"leaves":         func() error { return withChild(nil, func() error { return serve(6, tellSchema) }) },
-		"daemon":         func() error { return withChild(leaving(), func() error { return serve(6, tellSchema) }) },
+		"leaves":         func() error { return withChild(nil, func() error { return serve(6, fakeSchema) }) },
+		"daemon":         func() error { return withChild(leaving(), func() error { return serve(6, fakeSchema) }) },
 		"surroundings":   surroundings,
 		"child":          child,
 	}[name]
@@ -122,9 +122,9 @@ func field(number protowire.Number, content []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), content)
 }
 
-// tellSchema returns a schema with 4 resources, 3 data sources, 2 functions, 1
+// fakeSchema returns a schema with 4 resources, 3 data sources, 2 functions, 1
 // ephemeral resource, other fields, and a warning.
-func tellSchema() ([]byte, error) {
+func fakeSchema() ([]byte, error) {
 	var schema []byte
 	for number, times := range map[protowire.Number]int{1: 1, 2: 4, 3: 3, 5: 1, 7: 2, 8: 1, 9: 7, 11: 5} {
 		for i := range times {
@@ -211,7 +211,7 @@ func plain() error {
 		return err
 	}
 	server := grpc.NewServer()
-	if err := (&fake{protocol: 6, answer: tellSchema}).GRPCServer(nil, server); err != nil {
+	if err := (&fake{protocol: 6, answer: fakeSchema}).GRPCServer(nil, server); err != nil {
 		return err
 	}
 	fmt.Printf("1|6|tcp|%s|grpc\n", listener.Addr())

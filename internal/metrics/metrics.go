@@ -84,7 +84,7 @@ func New(version string) *Server {
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
 	watched.OnRequest = func(a serve.RequestEvent) {
-		s.answered(a)
+		s.onRequest(a)
 		if others.OnRequest != nil {
 			others.OnRequest(a)
 		}
@@ -134,7 +134,7 @@ func (s *Server) Reloaded(err error) {
 // archiveRoute is the route of zips.
 const archiveRoute = "archive"
 
-func (s *Server) answered(a serve.RequestEvent) {
+func (s *Server) onRequest(a serve.RequestEvent) {
 	s.requests.WithLabelValues(a.Route, strconv.Itoa(a.Status)).Inc()
 	s.durations.WithLabelValues(a.Route).Observe(a.Duration.Seconds())
 	if a.Refused != "" {

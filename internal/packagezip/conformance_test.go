@@ -43,9 +43,9 @@ type outcome struct {
 	Modes    map[string]fs.FileMode
 }
 
-// judge hashes and unpacks an archive in all supported ways. It fails the test if the
+// readAllWays hashes and unpacks an archive in all supported ways. It fails the test if the
 // results are inconsistent.
-func judge(t *testing.T, data []byte) (verdict, error) {
+func readAllWays(t *testing.T, data []byte) (verdict, error) {
 	t.Helper()
 	got, err := agree(t, data)
 	if got != both {

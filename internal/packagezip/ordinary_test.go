@@ -29,7 +29,7 @@ func (s suite) run(t *testing.T, least int) {
 	for name, test := range s {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := judge(t, test.forge.zip())
+			got, err := readAllWays(t, test.forge.zip())
 			if got != test.want {
 				t.Errorf("%s (%v), want: %s", got, err, test.want)
 			}

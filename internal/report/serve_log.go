@@ -87,15 +87,15 @@ func (e escaped) Write(p []byte) (int, error) {
 // Events returns callbacks that log and count events.
 func (l *ServerLog) Events() serve.Events {
 	return l.counted.Watch(serve.Events{
-		OnRequest: l.answered, OnPull: l.pulled,
+		OnRequest: l.onRequest, OnPull: l.pulled,
 		OnOmitted: func(a provider.Address, v provider.Version, why string) {
 			l.rest.Warn("omitted from the registry protocol", "provider", a.String(), "version", v.String(), "reason", why)
 		},
 	})
 }
 
-// answered logs a request and its response.
-func (l *ServerLog) answered(a serve.RequestEvent) {
+// onRequest logs a request and its response.
+func (l *ServerLog) onRequest(a serve.RequestEvent) {
 	l.access.Info("served", "route", a.Route, "method", a.Method, "path", a.Path, "status", a.Status, "bytes", a.Bytes,
 		"ms", a.Duration.Milliseconds(), "client", a.Client, "caller", a.Caller, "repository", a.Repository,
 		"age", onlyIf(a.Age >= time.Second, int(a.Age.Seconds())), "stale", a.Stale, "error", a.Err)

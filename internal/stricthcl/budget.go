@@ -45,7 +45,7 @@ func (b *Budget) Check(file string, data []byte) error {
 		}
 		if end < len(data) {
 			// The last line can be incomplete.
-			if tokens = wholeLines(tokens); len(tokens) == 0 {
+			if tokens = completeLines(tokens); len(tokens) == 0 {
 				size *= 2
 				continue
 			}
@@ -117,9 +117,9 @@ func (b *Budget) exceeded(tokens int) string {
 	return ""
 }
 
-// wholeLines returns the tokens up to the last newline outside templates and comments.
+// completeLines returns the tokens up to the last newline outside templates and comments.
 // After this newline, the lexer can restart.
-func wholeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
+func completeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
 		switch t.Type {

@@ -1,4 +1,4 @@
 package stricthcl
 
-// WholeLines exports wholeLines.
-var WholeLines = wholeLines
+// CompleteLines exports completeLines.
+var CompleteLines = completeLines

@@ -36,7 +36,7 @@ func TestCompleteLines(t *testing.T) {
 			end = min(pos.Byte+size, len(data))
 			tokens, _ := hclsyntax.LexConfig(data[pos.Byte:end], "", pos)
 			if end < len(data) {
-				if tokens = stricthcl.WholeLines(tokens); len(tokens) == 0 {
+				if tokens = stricthcl.CompleteLines(tokens); len(tokens) == 0 {
 					size *= 2
 					continue
 				}

@@ -37,8 +37,8 @@ func (w *world) signedDist(t *testing.T, signer trust.Signer, listing string, pl
 	return w.dist(t, map[string]string{"_SHA256SUMS": listing, "_SHA256SUMS.sig": string(signature)}, platforms...)
 }
 
-// judgedBy returns options that trust only the keys of a keyring.
-func judgedBy(ring trust.Keyring) publish.Options {
+// verifiedBy returns options that trust only the keys of a keyring.
+func verifiedBy(ring trust.Keyring) publish.Options {
 	return publish.Options{Signing: publish.Signing{Keys: ring.KeysOf}, Verify: trust.Policy{Mode: trust.ModeRequire, Keyring: ring}.Verify}
 }
 
@@ -50,16 +50,16 @@ func TestSigningKeyIsPublished(t *testing.T) {
 	ring := ringOf(t, signers...)
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		dir := w.signedDist(t, signers[1], w.listing(all...), all...)
-		dry := judgedBy(ring)
+		dry := verifiedBy(ring)
 		dry.DryRun = true
 		result, err := w.runLocal(t, to, dir, dry)
 		if err != nil || !slices.ContainsFunc(result.Documents, func(d provider.Document) bool { return d.Kind == provider.KindKeys && len(d.Bytes) > 0 }) {
 			t.Errorf("a dry run reports documents %v, %v", result.Documents, err)
 		}
-		w.publishLocal(t, to, publish.Created, dir, judgedBy(ring))
+		w.publishLocal(t, to, publish.Created, dir, verifiedBy(ring))
 		w.wantSigned(t, to, signers[1], all...)
 		state := to.state(t)
-		w.publishLocal(t, to, publish.Unchanged, dir, judgedBy(ring))
+		w.publishLocal(t, to, publish.Unchanged, dir, verifiedBy(ring))
 		w.publishLocal(t, to, publish.Unchanged, dir, publish.Options{})
 		if to.state(t) != state {
 			t.Error("unexpected writes")
@@ -79,13 +79,13 @@ func TestKeyAddedLater(t *testing.T) {
 		if _, has := w.wantStored(t, to, all...).Document(provider.KindKeys); has {
 			t.Fatal("keys already exist")
 		}
-		result := w.publishLocal(t, to, publish.Extended, dir, judgedBy(ring))
+		result := w.publishLocal(t, to, publish.Extended, dir, verifiedBy(ring))
 		if want := []string{stem + "_SHA256SUMS.keys.asc"}; !slices.Equal(result.Added, want) {
 			t.Errorf("got added documents %q, want %q", result.Added, want)
 		}
 		wantSent(t, result)
 		w.wantSigned(t, to, signers[0], all...)
-		w.publishLocal(t, to, publish.Unchanged, dir, judgedBy(ring))
+		w.publishLocal(t, to, publish.Unchanged, dir, verifiedBy(ring))
 	})
 }
 
@@ -127,7 +127,7 @@ func TestOnlySigningKeysArePublished(t *testing.T) {
 	w := newWorld(t, origintest.Options{})
 	to := w.layout(t)
 	dir := w.signedDist(t, signers[0], w.listing(all...), all...)
-	if _, err := w.runLocal(t, to, dir, judgedBy(other)); err == nil || to.digest(t) != "" {
+	if _, err := w.runLocal(t, to, dir, verifiedBy(other)); err == nil || to.digest(t) != "" {
 		t.Errorf("got %v", err)
 	}
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{Signing: publish.Signing{Keys: other.KeysOf}})

@@ -102,7 +102,7 @@ func TestCachedPull(t *testing.T) {
 					if diff := cmp.Diff(want, sinkFiles(t, again)); diff != "" || fetched != 0 {
 						t.Errorf("%d zips were fetched %s", fetched, diff)
 					}
-					spoil(t, again)
+					corrupt(t, again)
 				}
 				for _, other := range pull.Layouts() {
 					if _, fetched := w.pull(t, other); fetched != 0 {
@@ -117,8 +117,8 @@ func TestCachedPull(t *testing.T) {
 	}
 }
 
-// spoil modifies each file below a directory in place.
-func spoil(t *testing.T, dir string) {
+// corrupt modifies each file below a directory in place.
+func corrupt(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || !entry.Type().IsRegular() {
@@ -148,18 +148,18 @@ func TestCachedPullOfDamage(t *testing.T) {
 	}{
 		"a zip": {pull.LayoutZip, func(t *testing.T, w *cachedWorld) {
 			zip, _ := w.entries(t)
-			spoil(t, zip)
+			corrupt(t, zip)
 		}, 1},
 		"a package": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
 			_, tree := w.entries(t)
-			spoil(t, filepath.Join(tree, "files"))
+			corrupt(t, filepath.Join(tree, "files"))
 		}, 0},
 		"a zip to unpack, without a record": {pull.LayoutUnpacked, func(t *testing.T, w *cachedWorld) {
 			zip, tree := w.entries(t)
 			if err := os.RemoveAll(tree); err != nil {
 				t.Fatal(err)
 			}
-			spoil(t, zip)
+			corrupt(t, zip)
 			info, err := os.Stat(zip)
 			if err != nil {
 				t.Fatal(err)

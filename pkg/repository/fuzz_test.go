@@ -25,9 +25,9 @@ type transport func(*http.Request) *http.Response
 
 func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
-// answering returns a repository in a registry that sends the same response to every
+// responding returns a repository in a registry that sends the same response to every
 // request.
-func answering(t *testing.T, status int, contentType, link string, body []byte) repository.Repository {
+func responding(t *testing.T, status int, contentType, link string, body []byte) repository.Repository {
 	t.Helper()
 	header := http.Header{"Content-Type": {contentType}}
 	if link != "" {
@@ -56,7 +56,7 @@ func FuzzAnswers(f *testing.F) {
 		if status < 200 || status > 599 || status/100 == 3 || status == 401 || link != "" && status == 200 && !strings.Contains(link, "://") && bytes.Contains(body, []byte("{")) {
 			return // skip redirects, authentication challenges, and lists with many pages
 		}
-		r := answering(t, status, contentType, link, body)
+		r := responding(t, status, contentType, link, body)
 		tags, tagsErr := r.Tags(t.Context())
 		_, data, err := r.Manifest(t.Context(), "1.0.0")
 		if err == nil && !bytes.Equal(data, body) {

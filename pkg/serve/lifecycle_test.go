@@ -250,7 +250,7 @@ func TestConnections(t *testing.T) {
 		_, err := fetch(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+server.address+"/healthz")
 		events <- err
 	}()
-	if n := len(w.answeredSoFar()); n != 1 {
+	if n := len(w.finishedRequests()); n != 1 {
 		t.Errorf("%d requests succeeded", n)
 	}
 	_ = silent.Close()

@@ -187,9 +187,9 @@ type addressed struct {
 
 func (a addressed) RemoteAddr() net.Addr { return a.from }
 
-// answers connects from an address, and reports whether the server responds. The connection
+// responds connects from an address, and reports whether the server responds. The connection
 // stays open.
-func (p pipes) answers(t *testing.T, from string) bool {
+func (p pipes) responds(t *testing.T, from string) bool {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	t.Cleanup(func() { _ = ours.Close() })
@@ -219,7 +219,7 @@ func TestConnectionsPerAddress(t *testing.T) {
 			test.life.OnConnectionError, test.life.Grace = func(text string) { eventsMu <- text }, time.Millisecond
 			go func() { _ = w.server.Run(t.Context(), l, test.life) }()
 			for i, from := range test.from {
-				if got := l.answers(t, from); got != test.connected[i] {
+				if got := l.responds(t, from); got != test.connected[i] {
 					t.Errorf("%s: got a response: %t, want %t", from, got, test.connected[i])
 				}
 				if !test.connected[i] {

@@ -348,7 +348,7 @@ func leaving(tb testing.TB) (l disconnectingRequest, leave func()) {
 	return disconnectingRequest{httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, mirrored+"index.json", nil)}, cancel
 }
 
-func (w *world) answeredSoFar() []serve.RequestEvent {
+func (w *world) finishedRequests() []serve.RequestEvent {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.events)

@@ -18,14 +18,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// told records the calls of a store's callbacks.
-type told struct {
+// callbackLog records the calls of a store's callbacks.
+type callbackLog struct {
 	mu      sync.Mutex
 	damaged []string
 	failed  []error
 }
 
-func (s *told) check(t *testing.T, damaged, failed int) {
+func (s *callbackLog) check(t *testing.T, damaged, failed int) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,9 +35,9 @@ func (s *told) check(t *testing.T, damaged, failed int) {
 }
 
 // open opens a store with the given Recheck option.
-func open(t *testing.T, dir string, recheck bool) (*store.Store, *told) {
+func open(t *testing.T, dir string, recheck bool) (*store.Store, *callbackLog) {
 	t.Helper()
-	events := &told{}
+	events := &callbackLog{}
 	s, err := store.Open(dir, store.Options{
 		Recheck: recheck,
 		OnDamaged: func(path string, why error) {

@@ -23,17 +23,17 @@ type situation struct {
 	main         string // tags
 	mainErr      error
 	// copy contains the tags of the target dr, which copies from main.
-	copy      *string
-	unwanted  string // versions with dates in the record, such as 1.0.0:100d
-	pruned    string
-	statuses  map[string]publish.Status
-	check     repository.Depth
-	deny      string // constraint
-	prune     *Prune
-	problems  bool
-	unlisted  bool
-	unchanged int
-	want      string
+	copy       *string
+	unselected string // versions with dates in the record, such as 1.0.0:100d
+	pruned     string
+	statuses   map[string]publish.Status
+	check      repository.Depth
+	deny       string // constraint
+	prune      *Prune
+	problems   bool
+	unlisted   bool
+	unchanged  int
+	want       string
 }
 
 func (s situation) world(t *testing.T) *world {
@@ -66,7 +66,7 @@ func (s situation) world(t *testing.T) *world {
 	for v, status := range s.statuses {
 		main.statuses[nouns.Version(t, v)] = status
 	}
-	for into, text := range map[*map[provider.Version]time.Time]string{&main.record.Unwanted: s.unwanted, &main.record.Pruned: s.pruned} {
+	for into, text := range map[*map[provider.Version]time.Time]string{&main.record.Unwanted: s.unselected, &main.record.Pruned: s.pruned} {
 		for entry := range strings.FieldsSeq(text) {
 			v, age, _ := strings.Cut(entry, ":")
 			hours, err := time.ParseDuration(strings.TrimSuffix(age, "d") + "h")
@@ -181,24 +181,24 @@ func TestDecide(t *testing.T) {
 		"keep the previous one":           {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(1), unchanged: 1, want: "mark main 1.0.0"},
 		"keep only older ones":            {requirements: []string{"< 2"}, settings: newest, origin: "1.0.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(5), unchanged: 1, want: "mark main 3.0.0, mark main 2.0.0"},
 		"nothing is selected":             {settings: nothing, main: "3.0.0 2.0.0 1.0.0", prune: keep(1), want: "mark main 2.0.0, mark main 1.0.0"},
-		"wait":                            {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
-		"prune":                           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
-		"only report":                     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main 1.0.0"},
-		"wanted again":                    {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
-		"wanted again, pruning disabled":  {settings: newest, origin: "1.0.0", main: "1.0.0", unwanted: "1.0.0:90d", unchanged: 1, want: "unmark main 1.0.0"},
-		"unwanted, pruning disabled":      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", unchanged: 1},
-		"kept again":                      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(1), unchanged: 1, want: "unmark main 1.0.0"},
+		"wait":                            {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unselected: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
+		"prune":                           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unselected: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
+		"only report":                     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unselected: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main 1.0.0"},
+		"selected again":                  {settings: newest, origin: "1.0.0", main: "1.0.0", unselected: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"selected again, not pruning":     {settings: newest, origin: "1.0.0", main: "1.0.0", unselected: "1.0.0:90d", unchanged: 1, want: "unmark main 1.0.0"},
+		"unselected, pruning disabled":    {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unselected: "1.0.0:90d", unchanged: 1},
+		"kept again":                      {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", unselected: "1.0.0:90d", prune: keep(1), unchanged: 1, want: "unmark main 1.0.0"},
 		"pruned":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:89d", prune: keep(0), unchanged: 1, want: "hold main pruned-1.0.0"},
 		"delete":                          {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "delete main pruned-1.0.0"},
 		"delete only in delete mode":      {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: report, unchanged: 1, want: "hold main pruned-1.0.0"},
 		"the pruning date is lost":        {settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", prune: keep(0), unchanged: 1, want: "mark main pruned-1.0.0"},
-		"restore":                         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", unwanted: "1.0.0:180d", pruned: "1.0.0:90d", prune: keep(0), want: "restore main pruned-1.0.0, unmark main 1.0.0"},
+		"restore":                         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", unselected: "1.0.0:180d", pruned: "1.0.0:90d", prune: keep(0), want: "restore main pruned-1.0.0, unmark main 1.0.0"},
 		"restore what is locked":          {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "restore main pruned-1.0.0"},
 		"restore without pruning":         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", want: "restore main pruned-1.0.0"},
-		"pruning was interrupted":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-1.0.0", unwanted: "1.0.0:90d", pruned: "1.0.0:0d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
+		"pruning was interrupted":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-1.0.0", unselected: "1.0.0:90d", pruned: "1.0.0:0d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
 		"pruning was interrupted, wanted": {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-1.0.0", prune: keep(0), want: "restore main pruned-1.0.0"},
-		"never what is denied":            {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 denied-1.0.0 pruned-0.9.0", deny: "0.9.0", pruned: "0.9.0:900d", unwanted: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
-		"never what is pending":           {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pending-1.0.0 pruned-0.9.0 pending-0.9.0", pruned: "0.9.0:900d", unwanted: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"never a denied version":          {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 denied-1.0.0 pruned-0.9.0", deny: "0.9.0", pruned: "0.9.0:900d", unselected: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"never a pending version":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pending-1.0.0 pruned-0.9.0 pending-0.9.0", pruned: "0.9.0:900d", unselected: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
 		"never what is locked":            {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 2},
 		"not before its successor is approved": {settings: stage, origin: "2.0.0 1.0.0", main: "pending-2.0.0 1.0.0", prune: keep(0),
 			want: "pending main pending-2.0.0"},
@@ -207,26 +207,26 @@ func TestDecide(t *testing.T) {
 		"when its successor arrives":        {settings: newest, origin: "2.0.0 1.0.0", main: "1.0.0", prune: keep(0), want: "mirror main 2.0.0, mark main 1.0.0"},
 		"not what the origin has withdrawn": {settings: newest, origin: "1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 1},
 		"the successor is denied":           {settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", deny: "2.0.0", prune: keep(0), unchanged: 1, want: "deny main 2.0.0"},
-		"not what an empty list lacks":      {settings: newest, main: "2.0.0 1.0.0", unwanted: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
+		"not if the list is empty":          {settings: newest, main: "2.0.0 1.0.0", unselected: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
 		"not what a short list lacks":       {settings: Settings{Latest: 2}, origin: "0.1.0", main: "3.0.0 2.0.0 1.0.0", prune: keep(0), want: "mirror main 0.1.0, mark main 1.0.0"},
-		"not what the list of tags lacks":   {settings: newest, origin: "3.0.0 2.0.0 1.0.0", main: "1.0.0", unwanted: "1.0.0:1d", prune: keep(0), want: "mirror main 3.0.0, hold main 1.0.0"},
+		"not if a tag is not listed":        {settings: newest, origin: "3.0.0 2.0.0 1.0.0", main: "1.0.0", unselected: "1.0.0:1d", prune: keep(0), want: "mirror main 3.0.0, hold main 1.0.0"},
 		"not what is pruned and withdrawn":  {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-2.0.0", pruned: "2.0.0:900d", prune: keep(0), unchanged: 1, want: "hold main pruned-2.0.0"},
 		"not what is pruned and too young":  {settings: young, origin: "2.0.0:young 1.0.0", main: "1.0.0 pruned-2.0.0", pruned: "2.0.0:900d", prune: &Prune{Delete: true, MaxDelete: 1}, unchanged: 1, want: "hold main 2.0.0"},
-		"not at a date in the future":       {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unwanted: "1.0.0:-9d", pruned: "0.9.0:-9d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
-		"not at a date in the far past":     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unwanted: "1.0.0:9999d", pruned: "0.9.0:9999d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
+		"not at a date in the future":       {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unselected: "1.0.0:-9d", pruned: "0.9.0:-9d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
+		"not at a date in the far past":     {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", unselected: "1.0.0:9999d", pruned: "0.9.0:9999d", prune: keep(0), unchanged: 1, want: "mark main 1.0.0, mark main pruned-0.9.0"},
 		"in a copy":                         {settings: newest, origin: "2.0.0", main: "2.0.0", copy: has("2.0.0 1.0.0"), prune: keep(0), unchanged: 2, want: "mark dr 1.0.0"},
 		"not in a target of others":         {settings: copies, origin: "2.0.0", main: "2.0.0 1.0.0", copy: has("2.0.0"), prune: keep(0), unchanged: 1},
-		"not if the origin fails":           {settings: newest, originErr: down, main: "2.0.0 1.0.0 0.9.0", unwanted: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
-		"not if no version matches":         {requirements: []string{"> 9", "lock:1.0.0"}, origin: "1.0.0", main: "1.0.0 0.9.0", unwanted: "0.9.0:90d", prune: keep(0), unchanged: 1, want: "fail, hold main 0.9.0"},
-		"not if there are problems":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 0.9.0", unwanted: "1.0.0:90d", problems: true, prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
-		"not if a check fails":              {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", check: index, unwanted: "1.0.0:90d", statuses: map[string]publish.Status{"2.0.0": "failed"}, prune: keep(0), want: "fail main 2.0.0"},
+		"not if the origin fails":           {settings: newest, originErr: down, main: "2.0.0 1.0.0 0.9.0", unselected: "1.0.0:90d", prune: keep(0), want: "fail, hold main 1.0.0"},
+		"not if no version matches":         {requirements: []string{"> 9", "lock:1.0.0"}, origin: "1.0.0", main: "1.0.0 0.9.0", unselected: "0.9.0:90d", prune: keep(0), unchanged: 1, want: "fail, hold main 0.9.0"},
+		"not if there are problems":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 0.9.0", unselected: "1.0.0:90d", problems: true, prune: keep(0), unchanged: 1, want: "hold main 1.0.0"},
+		"not if a check fails":              {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0", check: index, unselected: "1.0.0:90d", statuses: map[string]publish.Status{"2.0.0": "failed"}, prune: keep(0), want: "fail main 2.0.0"},
 		"not if tags can't be listed":       {settings: nothing, main: "1.0.0", unlisted: true, prune: keep(0)},
-		"a limit": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0 pruned-0.9.0", unwanted: "2.0.0:90d 1.0.0:90d", pruned: "0.9.0:90d", prune: few, unchanged: 1,
+		"a limit": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0 pruned-0.9.0", unselected: "2.0.0:90d 1.0.0:90d", pruned: "0.9.0:90d", prune: few, unchanged: 1,
 			want: "hold main 2.0.0, hold main pruned-0.9.0, prune main 1.0.0"},
-		"only denials of what nothing selects": {requirements: []string{}, settings: nothing, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", copy: has("1.0.0"), deny: "1.0.0", unwanted: "2.0.0:90d", pruned: "0.9.0:90d", prune: keep(0),
+		"only denials if nothing is selected": {requirements: []string{}, settings: nothing, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", copy: has("1.0.0"), deny: "1.0.0", unselected: "2.0.0:90d", pruned: "0.9.0:90d", prune: keep(0),
 			want: "deny main 1.0.0, deny dr 1.0.0"},
 		"denials of what nothing selects need tags": {requirements: []string{}, settings: nothing, main: "1.0.0", unlisted: true, deny: "1.0.0", want: "fail main"},
-		"denials come first": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", deny: "1.0.0", unwanted: "2.0.0:90d", prune: few, unchanged: 1,
+		"denials come first": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", deny: "1.0.0", unselected: "2.0.0:90d", prune: few, unchanged: 1,
 			want: "hold main 2.0.0, deny main 1.0.0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -258,8 +258,8 @@ func TestReasons(t *testing.T) {
 		"limit":     {situation{origin: "1.0.0", main: "1.0.0", deny: "1.0.0", prune: &Prune{}}, "mirror.hcl:9: withdrawn; max_delete has been reached"},
 		"mark":      {situation{settings: Settings{None: true}, main: "1.0.0", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "not selected; can be pruned on or after 2026-11-23T12:00:00Z"},
 		"pruned":    {situation{settings: Settings{None: true}, main: "pruned-1.0.0", pruned: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: 3 * day, MaxDelete: 1}}, "pruned on 2026-11-20; can be deleted on or after 2026-11-23T12:00:00Z"},
-		"prune":     {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "unwanted since 2026-11-20"},
-		"report":    {situation{settings: Settings{None: true}, main: "1.0.0", unwanted: "1.0.0:2d", prune: &Prune{KeepFor: day, MaxDelete: 1}}, `unwanted since 2026-11-20; could be pruned on or after 2026-11-21T12:00:00Z, but the prune mode is "report"`},
+		"prune":     {situation{settings: Settings{None: true}, main: "1.0.0", unselected: "1.0.0:2d", prune: &Prune{Delete: true, KeepFor: day, MaxDelete: 1}}, "not selected since 2026-11-20"},
+		"report":    {situation{settings: Settings{None: true}, main: "1.0.0", unselected: "1.0.0:2d", prune: &Prune{KeepFor: day, MaxDelete: 1}}, `not selected since 2026-11-20; could be pruned on or after 2026-11-21T12:00:00Z, but the prune mode is "report"`},
 		"conflict":  {situation{origin: "1.0.0", main: "1.0.0", check: repository.DepthIndex, statuses: map[string]publish.Status{"1.0.0": "conflict"}}, "other zips"},
 		"no source": {situation{settings: Settings{Targets: []string{"dr"}}, origin: "1.0.0", copy: &tags}, `the release does not exist in target "main"`},
 	} {

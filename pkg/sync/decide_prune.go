@@ -9,25 +9,25 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// pruneTarget adds the actions for the unwanted versions of a target. A version passes
+// pruneTarget adds the actions for the unselected versions of a target. A version passes
 // through these states. It stays in the second and the third state for at least
 // KeepFor:
 //
-//	wanted → unwanted, with a date in the record → pruned, with a date in the record → deleted
+//	selected → unselected, with a date in the record → pruned, with a date in the record → deleted
 func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 	t, s := d.targets[i], d.states[i]
-	unwanted := d.unwanted(i, wanted)
+	unselected := d.unselected(i, wanted)
 	for _, v := range newestFirst(s.tagged) {
 		since, marked := t.record.Unwanted[v]
 		a := d.action(i, v)
 		switch {
-		case !unwanted[v] && marked:
+		case !unselected[v] && marked:
 			d.add(a, Unmark, "wanted again")
-		case !unwanted[v], d.prune == nil:
+		case !unselected[v], d.prune == nil:
 		case !isPlausible(since, d.now):
 			d.removable(a, Mark, "not selected", "pruned", d.now)
 		default:
-			d.remove(a, PruneTag, "unwanted since ", "pruned", since)
+			d.remove(a, PruneTag, "not selected since ", "pruned", since)
 		}
 	}
 	restorable := d.selectStored(i, s.tagged, s.pruned)
@@ -77,11 +77,11 @@ var oldest = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 // were written by a host with a wrong clock, and are treated as unknown.
 func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.After(now) }
 
-// unwanted returns the existing versions of a target that are unwanted. An unwanted
+// unselected returns the existing versions of a target that can be removed. Such a
 // version is neither denied nor pending, and is not one of the previous versions to
 // keep. No requirement selects it, neither from the origin's versions nor from the
 // versions that the target has after this run.
-func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
+func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
 	// Versions that have not arrived don't displace existing versions. Versions that
 	// the origin has withdrawn remain selected.
@@ -96,17 +96,17 @@ func (d *decider) unwanted(i int, wanted map[provider.Version]selected) map[prov
 		keep = d.prune.KeepPrevious
 	}
 	newest := slices.MaxFunc(append(newestFirst(selected), provider.Version{}), provider.Version.Compare)
-	unwanted := map[provider.Version]bool{}
+	unselected := map[provider.Version]bool{}
 	for _, v := range newestFirst(s.tagged) {
 		switch isPrevious := len(selected) == 0 || v.Compare(newest) < 0; {
 		case selected[v], s.pending[v], s.denied[v], d.isDenied(i, v):
 		case isPrevious && keep > 0:
 			keep--
 		default:
-			unwanted[v] = true
+			unselected[v] = true
 		}
 	}
-	return unwanted
+	return unselected
 }
 
 // selectStored returns the versions that the requirements select from sets of versions.

@@ -121,7 +121,7 @@ func (w *world) mustStay(a Action) string {
 	case t.tags[artifact.PendingTag(v)]:
 		return "it is pending"
 	case a.Kind == PruneTag && (t.record.Unwanted[v].IsZero() || t.record.Unwanted[v].Add(prune.KeepFor).After(noon)):
-		return "it became unwanted too late"
+		return "it was deselected too recently"
 	case a.Kind == Delete && (t.record.Pruned[v].IsZero() || t.record.Pruned[v].Add(prune.KeepFor).After(noon)):
 		return "it was pruned too late"
 	case a.Kind == PruneTag && !isTagged, a.Kind == Delete && (isTagged || !isPruned), a.Kind == Mark && !isTagged && !isPruned:

@@ -22,7 +22,7 @@ import (
 // the release with the matching packages.
 func (a *verification) checkDocuments(ctx context.Context, found repository.Inspection) (provider.Release, error) {
 	platforms := readable(found)
-	if err := weigh(ctx, found, platforms); err != nil || len(platforms) == 0 {
+	if err := reserveMemory(ctx, found, platforms); err != nil || len(platforms) == 0 {
 		return provider.Release{}, err
 	}
 	release, err := oci.FromInspection(ctx, a.repo, found, a.address, a.version, platforms)
@@ -68,9 +68,9 @@ func readable(found repository.Inspection) []provider.Platform {
 	return platforms
 }
 
-// weigh waits if the documents of a release are unusually large, so that only a few
+// reserveMemory waits if the documents of a release are unusually large, so that only a few
 // large releases are in memory at the same time.
-func weigh(ctx context.Context, found repository.Inspection, platforms []provider.Platform) error {
+func reserveMemory(ctx context.Context, found repository.Inspection, platforms []provider.Platform) error {
 	var total int64
 	seen := map[digest.Digest]bool{}
 	for _, platform := range platforms {

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 )
 
-// trouble is a fault.
-type trouble struct {
+// faultCase is a fault.
+type faultCase struct {
 	name string
 	// origin and registry list the kinds of affected requests. If both are empty, the
 	// fault affects connections.
@@ -43,7 +43,7 @@ const (
 
 // arm arms the fault. It skips some correct requests, and then affects the given number
 // of requests.
-func (x trouble) arm(w *world, n int64, skip, times int) {
+func (x faultCase) arm(w *world, n int64, skip, times int) {
 	if x.dial != nil {
 		w.network.FailDials(x.address, x.dial, times)
 	}
@@ -60,7 +60,7 @@ func (x trouble) arm(w *world, n int64, skip, times int) {
 func well(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) { honest(w, r) }
 
 // meets reports whether the fault affects a flow.
-func (x trouble) meets(f flow) bool {
+func (x faultCase) meets(f flow) bool {
 	isWritten := slices.ContainsFunc(x.registry, func(k registrytest.Kind) bool { return slices.Contains(writing, k) })
 	isRead := slices.Contains(x.registry, registrytest.BlobGet)
 	switch {
@@ -126,7 +126,7 @@ func goingOn(f origintest.Fault) func(*world, int64) origintest.Fault {
 // errResolver is a temporary error from a DNS resolver.
 var errResolver = &net.DNSError{Err: "server misbehaving", Name: "localhost", IsTemporary: true}
 
-var troubles = []trouble{
+var faultCases = []faultCase{
 	{name: "DNS fails for the origin", address: atOrigin, dial: errResolver},
 	{name: "DNS fails for the registry", address: atRegistry, dial: errResolver},
 

@@ -35,7 +35,7 @@ const (
 func TestSingleFault(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	eachMeeting(t, open, func(t *testing.T, w *world, f flow, x trouble) {
+	eachMeeting(t, open, func(t *testing.T, w *world, f flow, x faultCase) {
 		x.arm(w, early, 0, 1)
 		if err := w.run(t, f); x.once != depends && (err != nil) != (x.once == refused) {
 			t.Errorf("it came once: %v", err)
@@ -47,7 +47,7 @@ func TestSingleFault(t *testing.T) {
 func TestPermanentFault(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x trouble) {
+	eachMeeting(t, guarded, func(t *testing.T, w *world, f flow, x faultCase) {
 		x.arm(w, early, 0, ever)
 		if err := w.run(t, f); err == nil {
 			t.Error("the fault was not reported")
@@ -125,9 +125,9 @@ func TestInterruptedDocuments(t *testing.T) {
 
 // eachMeeting runs meet for each combination of a fault and an affected flow. It then
 // checks that the flow completes without the fault.
-func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flow, x trouble)) {
+func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flow, x faultCase)) {
 	t.Helper()
-	for _, x := range troubles {
+	for _, x := range faultCases {
 		for _, f := range flows {
 			if x.meets(f) {
 				t.Run(x.name+"/"+f.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func eachMeeting(t *testing.T, n nature, meet func(t *testing.T, w *world, f flo
 func TestInterruptAtEachTenth(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	for _, x := range troubles {
+	for _, x := range faultCases {
 		if x.name != "origin resets a zip" && x.name != "registry resets an upload" && x.name != "registry resets what it sends" {
 			continue
 		}

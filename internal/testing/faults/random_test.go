@@ -64,9 +64,9 @@ func randomNature(r *rand.Rand) nature {
 func (w *world) randomTroubles(r *rand.Rand, f flow, n nature) string {
 	var parts []string
 	for range 1 + r.IntN(4) {
-		x := troubles[r.IntN(len(troubles))]
+		x := faultCases[r.IntN(len(faultCases))]
 		for !x.meets(f) || x.strict && n.registry.Lax {
-			x = troubles[r.IntN(len(troubles))]
+			x = faultCases[r.IntN(len(faultCases))]
 		}
 		bytes, skip, times := r.Int64N(w.goods.size()+1), r.IntN(8), 1+r.IntN(4)
 		if r.IntN(2) == 0 {

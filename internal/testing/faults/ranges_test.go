@@ -16,7 +16,7 @@ import (
 // content. The content must be verified, and the whole zip must be requested again.
 func TestResumedWithOtherContent(t *testing.T) {
 	t.Parallel()
-	for _, x := range troubles {
+	for _, x := range faultCases {
 		for _, f := range flows {
 			if !strings.HasPrefix(x.name, "origin goes on") || !x.meets(f) {
 				continue

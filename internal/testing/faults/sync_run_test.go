@@ -191,8 +191,8 @@ func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after sta
 	if after["pruned-"+v] != before[v] && !isGone {
 		t.Errorf("%s: %s was pruned, but pruned-%[2]s is %q, not %q", target, v, after["pruned-"+v], before[v])
 	}
-	if unwanted := began.Sub(m.wantedAt[target+v]); unwanted < keepFor-time.Second {
-		t.Errorf("%s: %s was pruned %s after it was wanted", target, v, unwanted)
+	if unselected := began.Sub(m.wantedAt[target+v]); unselected < keepFor-time.Second {
+		t.Errorf("%s: %s was pruned %s after it was last selected", target, v, unselected)
 	}
 }
 
@@ -246,7 +246,7 @@ func (m *mirrored) completeSync(t *testing.T, d declaration) {
 		case target == drTarget && !d.copies:
 			continue
 		case target == drTarget && len(m.lost[mainTarget]) > 0 && len(d.platforms) > 0:
-			continue // releases that lack only unwanted platforms are neither repaired nor copied
+			continue // releases that lack only unrequested platforms are neither repaired nor copied
 		}
 		tags, g := m.state(t, target)
 		main, _ := m.state(t, mainTarget)

@@ -22,9 +22,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// syncTroubles contains faults that affect only sync. Each fault has either the list
+// syncFaults contains faults that affect only sync. Each fault has either the list
 // origin or the list registry.
-var syncTroubles = []trouble{
+var syncFaults = []faultCase{
 	{name: "origin lists fewer versions", origin: versionLists, fault: editing(fewer("versions"))},
 	{name: "origin lists no versions", origin: versionLists, fault: always(origintest.Document("application/json", `{"versions":[]}`))},
 	{name: "origin fails to list versions", origin: versionLists, fault: always(origintest.Status(http.StatusInternalServerError))},
@@ -207,7 +207,7 @@ func TestSyncFaults(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	eachKind(t, func(t *testing.T, layout bool) {
-		for _, x := range syncTroubles {
+		for _, x := range syncFaults {
 			for _, times := range []int{1, ever} {
 				t.Run(fmt.Sprintf("%s/%d", x.name, times), func(t *testing.T) {
 					t.Parallel()
@@ -330,9 +330,9 @@ func (m *mirrored) randomDisturbance(t *testing.T, r *rand.Rand, d declaration) 
 		return x, fmt.Sprintf("another run at %d", x.otherAt)
 	}
 	for range r.IntN(3) {
-		f := syncTroubles[r.IntN(len(syncTroubles))]
+		f := syncFaults[r.IntN(len(syncFaults))]
 		if r.IntN(3) == 0 {
-			f = troubles[r.IntN(len(troubles))]
+			f = faultCases[r.IntN(len(faultCases))]
 		}
 		if f.dial != nil || f.login {
 			continue

@@ -26,7 +26,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// keepFor is the time for which generated declarations keep unwanted versions.
+// keepFor is the time for which generated declarations keep unselected versions.
 const keepFor = 24 * time.Hour
 
 // declaration is a generated declaration that contains one provider and the targets

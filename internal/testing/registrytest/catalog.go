@@ -13,7 +13,7 @@ const catalogPath = "/v2/_catalog"
 // catalog lists the repositories in pages. Each page contains a link to the next page.
 func (r *Registry) catalog(w http.ResponseWriter, req *http.Request) {
 	if status := r.options.NoCatalog; status != 0 {
-		answer(w, status, "UNSUPPORTED", "the catalog is not for you")
+		respondError(w, status, "UNSUPPORTED", "the catalog is not for you")
 		return
 	}
 	var list struct {

@@ -28,12 +28,12 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case !r.allowed(req):
 			r.challenge(w, req)
 		case r.refusesName(kind, req):
-			answer(w, http.StatusNotFound, "NAME_UNKNOWN", "The repository with name 'acme' does not exist in the registry")
+			respondError(w, http.StatusNotFound, "NAME_UNKNOWN", "The repository with name 'acme' does not exist in the registry")
 		case kind == ManifestPut && r.refusesTag(req):
-			answer(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
+			respondError(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
 		case kind == ManifestDelete && r.options.NoDelete != 0:
-			answer(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
+			respondError(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
 		case kind == ManifestDelete && (r.options.DeletesManifests || isByDigest(req) && !r.options.KeepsTags):
 			r.deleteManifest(w, req)
 		case kind == ManifestPut && !r.options.Lax && !r.accepted(w, req):
@@ -58,15 +58,15 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
-		answer(w, http.StatusBadRequest, "BLOB_UPLOAD_INVALID", err.Error())
+		respondError(w, http.StatusBadRequest, "BLOB_UPLOAD_INVALID", err.Error())
 		return
 	}
 	req.Body = io.NopCloser(bytes.NewReader(content))
 	r.inner.ServeHTTP(w, req)
 }
 
-// answer writes an error in the format of the distribution specification.
-func answer(w http.ResponseWriter, status int, code, message string) {
+// respondError writes an error in the format of the distribution specification.
+func respondError(w http.ResponseWriter, status int, code, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	text, _ := json.Marshal(map[string]any{"errors": []any{map[string]string{"code": code, "message": message}}})
@@ -79,7 +79,7 @@ func Refuse(status int, code, message string) origintest.Fault {
 		// Read the body first. Otherwise, the connection breaks before the client reads
 		// the response.
 		_, _ = io.Copy(io.Discard, req.Body)
-		answer(w, status, code, message)
+		respondError(w, status, code, message)
 	}
 }
 
@@ -122,13 +122,13 @@ func (r *Registry) challenge(w http.ResponseWriter, req *http.Request) {
 		challenge = fmt.Sprintf(`Bearer realm="https://%s%s",service="test",scope="repository:%s:pull"`, req.Host, tokenPath, name)
 	}
 	w.Header().Set("Www-Authenticate", challenge)
-	answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
+	respondError(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
 }
 
 // token is the token service.
 func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 	if !r.login(req) {
-		answer(w, http.StatusUnauthorized, "UNAUTHORIZED", "wrong user name or password")
+		respondError(w, http.StatusUnauthorized, "UNAUTHORIZED", "wrong user name or password")
 		return
 	}
 	r.mu.Lock()
@@ -185,7 +185,7 @@ func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
 	found := r.ask(req, http.MethodGet, req.URL.Path)
 	if found.Code != http.StatusOK {
-		answer(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
+		respondError(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
 		return
 	}
 	var list struct {
@@ -198,7 +198,7 @@ func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 	}
 	tags := slices.DeleteFunc(list.Tags, isOther)
 	if r.options.TagsFirst && isByDigest(req) && len(tags) > 0 {
-		answer(w, http.StatusBadRequest, "GOOGLE_MANIFEST_DANGLING_TAG", "Manifest is still referenced by tag: "+tags[0])
+		respondError(w, http.StatusBadRequest, "GOOGLE_MANIFEST_DANGLING_TAG", "Manifest is still referenced by tag: "+tags[0])
 		return
 	}
 	for _, reference := range append(tags, digest.FromBytes(content).String()) {

@@ -14,7 +14,7 @@ import (
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
 	if r.options.NoReferrers != 0 {
-		answer(w, r.options.NoReferrers, "", "page not found")
+		respondError(w, r.options.NoReferrers, "", "page not found")
 		return
 	}
 	found := r.ask(req, http.MethodGet, req.URL.Path)

@@ -41,13 +41,13 @@ func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	at := fmt.Sprintf("%s%s?state=", before, id)
 	switch {
 	case !found:
-		answer(w, http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry")
+		respondError(w, http.StatusNotFound, "BLOB_UPLOAD_UNKNOWN", "blob upload unknown to registry")
 	case req.Method == http.MethodPost:
 		respondUpload(w, at, 0, http.StatusAccepted)
 	case req.Method == http.MethodGet:
 		respondUpload(w, at, len(content), http.StatusNoContent)
 	case req.URL.Query().Get("state") != strconv.Itoa(len(content)), !startsAt(req, len(content)):
-		answer(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "invalid content range")
+		respondError(w, http.StatusRequestedRangeNotSatisfiable, "RANGE_INVALID", "invalid content range")
 	default:
 		r.complete(w, req, id)
 	}
@@ -79,7 +79,7 @@ func (r *Registry) complete(w http.ResponseWriter, req *http.Request, id string)
 	wanted := req.URL.Query().Get("digest")
 	r.uploads.end(id)
 	if digest.FromBytes(content).String() != wanted {
-		answer(w, http.StatusBadRequest, "DIGEST_INVALID", "provided digest did not match uploaded content")
+		respondError(w, http.StatusBadRequest, "DIGEST_INVALID", "provided digest did not match uploaded content")
 		return
 	}
 	name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")

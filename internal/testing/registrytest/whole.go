@@ -17,7 +17,7 @@ import (
 func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
-		answer(w, http.StatusBadRequest, "MANIFEST_INVALID", err.Error())
+		respondError(w, http.StatusBadRequest, "MANIFEST_INVALID", err.Error())
 		return false
 	}
 	req.Body = io.NopCloser(bytes.NewReader(content))
@@ -49,6 +49,6 @@ func (r *Registry) accepted(w http.ResponseWriter, req *http.Request) bool {
 
 // refuseUnknown rejects a manifest that refers to missing content.
 func refuseUnknown(w http.ResponseWriter, d ocispec.Descriptor) (accepted bool) {
-	answer(w, http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry: "+d.Digest.String())
+	respondError(w, http.StatusBadRequest, "MANIFEST_BLOB_UNKNOWN", "blob unknown to registry: "+d.Digest.String())
 	return false
 }
