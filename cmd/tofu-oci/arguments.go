@@ -32,7 +32,7 @@ func lockFileFlag(usage string) cli.Flag {
 }
 
 func rootFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select what the root module `DIR` requires (repeatable)"}
+	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select the requirements of the root module `DIR` (repeatable)"}
 }
 
 func platformFlag(usage string) cli.Flag {

@@ -40,9 +40,9 @@ type Watched[T any] struct {
 	problem string
 }
 
-// Watch reads files and parses their contents. After the files change, reloaded, if not
-// nil, is called with nil or with the reason why the previous value remains in force.
-// Watch returns file system errors and the errors of parse.
+// Watch reads files and parses their contents. If reloaded is not nil, it is called
+// after the files change: with nil, or with the reason why the previous value remains
+// in force. Watch returns file system errors and the errors of parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {

@@ -206,8 +206,8 @@ func TestRegistryTransientErrors(t *testing.T) {
 	}
 }
 
-// TestRegistryWrongZips checks that no corrupt zip is returned completely, and whether
-// Open can be retried after each failure.
+// TestRegistryWrongZips checks that a corrupt zip is never returned completely, and
+// whether Open can be retried after each failure.
 func TestRegistryWrongZips(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
