@@ -34,6 +34,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -112,9 +113,11 @@ var exported = map[string]struct {
 	"pullthrough.ErrStored":            {pullthrough.ErrStored, provider.Refused},
 	"pullthrough.FailedError":          {&pullthrough.FailedError{Err: io.EOF}, provider.Transient},
 	"pullthrough.RefusedError":         {&pullthrough.RefusedError{Err: io.EOF}, provider.Refused},
+	"publish.HeldError":                {&publish.HeldError{}, provider.Refused},
 	"pull.ErrExists":                   {pull.ErrExists, provider.Conflict},
 	"pull.ErrPort":                     {pull.ErrPort, provider.Misuse},
 	"repository.ConflictError":         {&repository.ConflictError{}, provider.Conflict},
+	"repository.ExpiredError":          {&repository.ExpiredError{}, provider.Refused},
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, provider.NotFound},
 	"repository.ErrNotFound":           {repository.ErrNotFound, provider.Refused},
 	"repository.ErrNoReferrersList":    {repository.ErrNoReferrersList, provider.Refused},
