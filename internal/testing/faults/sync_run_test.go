@@ -246,7 +246,7 @@ func (m *mirrored) completeSync(t *testing.T, d declaration) {
 		case target == drTarget && !d.copies:
 			continue
 		case target == drTarget && len(m.lost[mainTarget]) > 0 && len(d.platforms) > 0:
-			continue // releases that lack only unrequested platforms are neither repaired nor copied
+			continue // if a release lacks only platforms outside the declaration, it is neither repaired nor copied
 		}
 		tags, g := m.state(t, target)
 		main, _ := m.state(t, mainTarget)
