@@ -19,11 +19,29 @@ func artifactFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
-		&cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto adds missing SBOMs from Go build information"},
+		sbomFlag(),
 		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "generate an SBOM of each package with `PROGRAM`"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
+}
+
+func sbomFlag() cli.Flag {
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto adds missing SBOMs from Go build information"}
+}
+
+func attestationsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch or require attestations"}
+}
+
+// evidenceOptions parses --attestations and --sbom.
+func evidenceOptions(c *cli.Context, o *publish.Options) error {
+	o.Attestations = publish.AttestationMode(c.String("attestations"))
+	mode, _ := c.Value("sbom").(string) // in module push, the flag lists files
+	if o.AutoSBOM = mode == "auto"; mode != "" && !o.AutoSBOM {
+		return usagef("invalid --sbom %q: want auto", mode)
+	}
+	return nil
 }
 
 func gateFlag() cli.Flag {
@@ -61,7 +79,7 @@ func checkOption(c *cli.Context, o *publish.Options) error {
 
 // artifactOptions parses --check-level and the flags of [artifactFlags] except programs.
 func artifactOptions(c *cli.Context, o *publish.Options) error {
-	if err := checkOption(c, o); err != nil {
+	if err := cmp.Or(checkOption(c, o), evidenceOptions(c, o)); err != nil {
 		return err
 	}
 	o.Index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
@@ -85,10 +103,6 @@ func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repos
 	repo, err := repository.Open(ref, cmd.repos)
 	if err != nil {
 		return nil, o, err
-	}
-	mode, _ := cmd.c.Value("sbom").(string) // in module push, the flag lists files
-	if o.AutoSBOM = mode == "auto"; mode != "" && !o.AutoSBOM {
-		return nil, o, usagef("invalid --sbom %q: want auto", mode)
 	}
 	if err := parseSet(cmd.c, "sbom-program", &o.SBOM, publish.SBOMProgram); err != nil {
 		return nil, o, err

@@ -32,7 +32,7 @@ func mirrorCommand() *cli.Command {
 		&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry"},
 		gateFlag(),
 		failFastFlag(),
-		&cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch or require attestations"},
+		attestationsFlag(),
 		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
 		cacheFlag("read zips from the cache in `DIR`"),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
@@ -43,7 +43,7 @@ func mirrorAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	options := publish.Options{Attestations: publish.AttestationMode(cmd.c.String("attestations"))}
+	var options publish.Options
 	if err := artifactOptions(cmd.c, &options); err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching providers on request (repeatable)"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
-		gateFlag(),
+		gateFlag(), attestationsFlag(), sbomFlag(),
 	}, trustFlags())
 }
 
@@ -148,7 +148,7 @@ func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, erro
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
 		Publish:  publish.Options{Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From)},
 	}
-	if err := parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern); err != nil {
+	if err := cmp.Or(evidenceOptions(cmd.c, &o.Publish), parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern)); err != nil {
 		return nil, err
 	}
 	_, err := pullthrough.New(*o)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -96,7 +98,6 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if err := cmd.prepare(); err != nil {
 		return o, nil, err
 	}
-	o.Source = source.NewMemo(cmd.origin(), 0)
 	o.Open = func(ref template.Reference) (repository.Repository, error) {
 		repo, _, err := cmd.openTarget(publish.Options{}, ref)
 		return repo, err
@@ -107,6 +108,12 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 		publishing.Closure, err = module.NewClosure(cmd.c.Context, modules, dirs, module.ClosureOptions{Open: publishing.Open, OnError: failed})
 		return publishing.Closure, err
 	})
+	if slices.ContainsFunc(o.Wanted, func(w sync.Wanted) bool { return w.Settings.Attestations != "" }) {
+		if cmd.github, err = origin.GitHubFromEnv(os.Getenv); err != nil {
+			return o, publishing.Closure.Close, err
+		}
+	}
+	o.Source = source.NewMemo(cmd.origin(), 0)
 	o.Modules, o.PublishModule = modules, publishing.PublishFunc(modules)
 	return o, publishing.Closure.Close, nil
 }

@@ -78,7 +78,7 @@ var Rules = []FlagRule{
 	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"write", "validate"}, Hint: "add the printed host block to the file"},
 	{Command: "tofurc", Flags: []string{"modules-host", "git-mirror"}, Requires: []string{"modules-server"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
-	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring"}, Requires: []string{"pull-through"}},
+	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
 	{Command: "serve", Flags: []string{"module-location"}, Requires: []string{"modules-from"}},
 
 	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},

@@ -123,6 +123,15 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	return i
 }
 
+// verdictAndWarnings returns the line about the signature, and prints warnings about the
+// signature and the attestations.
+func (o *Report) verdictAndWarnings(i Item, r publish.Result) string {
+	if i.Unattested != "" {
+		o.Warn("%s %s: attestations are unavailable: %s", i.Provider, i.Version, i.Unattested)
+	}
+	return o.verdict(r.Address, i.Version, r.Verdict)
+}
+
 // mirrored reports a release that is in the repository.
 func (o *Report) mirrored(repository string, r publish.Result) {
 	i := o.mirroredItem(repository, r)
@@ -146,10 +155,7 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	if r.Moved > 0 {
 		text += fmt.Sprintf(" (merged %d times with concurrent runs)", r.Moved)
 	}
-	if i.Unattested != "" {
-		o.Warn("%s %s: attestations are unavailable: %s", r.Address, r.Version, i.Unattested)
-	}
-	signed, about := o.verdict(r.Address, i.Version, r.Verdict), ""
+	signed, about := o.verdictAndWarnings(i, r), ""
 	if r.Status != publish.Unchanged || o.Verbose {
 		about = signed + describeEvidence(i.Evidence) + packageTable(i.Packages)
 	}

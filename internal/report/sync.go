@@ -36,7 +36,7 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 		event, about := eventOf(i), ""
 		if r.Err == nil && r.Published.Status != "" {
 			event = o.mirroredItem(i.Repository, r.Published)
-			about = o.verdict(r.Action.Provider, i.Version, r.Published.Verdict) + packageTable(event.Packages)
+			about = o.verdictAndWarnings(event, r.Published) + packageTable(event.Packages)
 		}
 		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
 		o.addSync(i, event, about, r.Err)

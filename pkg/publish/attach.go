@@ -39,12 +39,19 @@ func (j *job) attest(ctx context.Context, f *facts, p provider.Package, manifest
 	return err
 }
 
-// attestStored attaches attestations to unchanged packages that have none.
+// attestStored attaches attestations to unchanged packages that have none. In a dry run,
+// it only sets the status.
 func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
 	if len(f.unattestedPackages) == 0 {
 		return nil
 	}
 	for _, p := range f.unattestedPackages {
+		if j.options.DryRun {
+			if len(f.attestations[p.Digest]) > 0 {
+				r.Status = Extended
+			}
+			continue
+		}
 		if err := j.attest(ctx, f, p, f.stored.At(p.Platform).Target.Descriptor); err != nil {
 			return err
 		}

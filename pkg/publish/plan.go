@@ -89,10 +89,10 @@ type policy struct {
 // policy returns the policy for the plan.
 func (j *job) policy() policy {
 	o := j.options
-	attests := !o.DryRun && !o.NoReferrers && o.Attestations != ""
+	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
 		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
-		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests,
+		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
 		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
 		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
 	}

@@ -18,12 +18,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -538,4 +545,59 @@ func checkDecidedVersion(t *testing.T, tag, why string) {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 	w.checkAbsent(t, "1.2.0")
+}
+
+// TestPullThroughEvidence checks that mirrored releases get SBOMs and attestations, and
+// that releases without attestations are refused if attestations are required.
+func TestPullThroughEvidence(t *testing.T) {
+	t.Parallel()
+	w := newPullThrough(t, newLayout)
+	hosted := origintest.NewGitHub(w.origin)
+	host := registrytest.Serve(t, w.originCA, hosted)
+	github, err := origin.GitHubFromEnv(hosted.Env(host, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pulls.Source = origin.New(origin.Options{
+		HTTP: registrytest.Client(t, w.originCA), GitHub: github, Lifetime: time.Millisecond,
+		Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
+	})
+	w.pulls.Publish.Attestations, w.pulls.Publish.AutoSBOM = publish.AttestationsRequire, true
+	server := w.replica(t)
+	install := func(version string) int {
+		rec := httptest.NewRecorder()
+		server.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, archiveOf(version, plan9), nil))
+		return rec.Code
+	}
+	zips := w.offer(t, "1.2.0", 1000)
+	bundle := origintest.Bundle("https://slsa.dev/provenance/v1", digest.FromBytes(zips[plan9]), digest.FromBytes(zips[haiku]))
+	for p := range zips {
+		hosted.Serve("/files/acme/rocket/1.2.0/terraform-provider-rocket_1.2.0_"+p.String()+".zip.sigstore.json", func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(bundle) })
+	}
+	if code := install("1.2.0"); code != http.StatusOK {
+		t.Fatalf("got %d", code)
+	}
+	w.end(t)
+	w.checkComplete(t, "1.2.0")
+	src := oci.New(func(provider.Address) (repository.Reader, error) { return w.repo, nil })
+	r, err := src.Release(t.Context(), nouns.Address(t, "acme/rocket"), nouns.Version(t, "1.2.0"))
+	if err == nil {
+		r, err = provider.WithAttestations(t.Context(), src, r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range r.Packages {
+		for _, kind := range []provider.DocumentKind{provider.KindSBOM, provider.KindSigstore} {
+			if !slices.ContainsFunc(p.Documents, func(d provider.Document) bool { return d.Kind == kind }) {
+				t.Errorf("%s has no document of the kind %s", p.Filename, kind)
+			}
+		}
+	}
+	w.offer(t, "1.3.0", 1000)
+	if code := install("1.3.0"); code == http.StatusOK {
+		t.Error("a release without attestations was served")
+	}
+	w.end(t)
+	w.checkAbsent(t, "1.3.0")
 }

@@ -34,9 +34,10 @@ import (
 // repositories don't have.
 type pullThroughWorld struct {
 	*world
-	origin *origintest.Origin
-	key    *key
-	pulls  pullthrough.Options
+	origin   *origintest.Origin
+	originCA *testca.CA
+	key      *key
+	pulls    pullthrough.Options
 	// options configures the server.
 	options serve.Options
 
@@ -52,7 +53,7 @@ func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	t := &pullThroughWorld{origin: origintest.New(origintest.Options{}), key: newKey(tb), ended: make(chan pullthrough.Event, 100)}
+	t := &pullThroughWorld{originCA: ca, origin: origintest.New(origintest.Options{}), key: newKey(tb), ended: make(chan pullthrough.Event, 100)}
 	host := registrytest.Serve(tb, ca, t.origin)
 	pattern, err := provider.ParsePattern("acme/*")
 	if err != nil {

@@ -140,7 +140,7 @@ func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repo
 
 // publishOptions returns the options for the releases of a provider.
 func (o Options) publishOptions(s Settings) publish.Options {
-	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Check: o.Check, SkipDenied: true, Gates: o.Declaration.gates.Option()}
+	return publish.Options{Platforms: s.Platforms, Aliases: s.Aliases, Stage: s.Stage, Attestations: s.Attestations, AutoSBOM: s.AutoSBOM, Check: o.Check, SkipDenied: true, Gates: o.Declaration.gates.Option()}
 }
 
 // publish copies a release if from is not nil. Otherwise, it mirrors the release.
@@ -153,7 +153,7 @@ func (o Options) publish(ctx context.Context, from repository.Reader, to reposit
 		options.Operation = "mirroring"
 		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
-	options.Platforms, options.Stage = nil, false
+	options.Platforms, options.Stage, options.Attestations, options.AutoSBOM = nil, false, "", false
 	done, err := o.Publisher.Copy(ctx, o.Publisher.Reader(from), to, storedAs(a, to), v, options)
 	done.Address = a
 	return done, err

@@ -295,7 +295,7 @@ func TestErrors(t *testing.T) {
 		"repository as number":   {"version = 1\ntarget \"a\" {\n  repository = 1\n}\n", "mirror.hcl:3:16: repository must be a string"},
 
 		"argument of a provider":  {minimal + "provider \"a/b\" {\n  version = \"1.0\"\n}\n", `mirror.hcl:6:3: unknown argument "version" in this provider block; did you mean "versions"?`},
-		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, latest, min_age, `},
+		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, attestations, latest, min_age, `},
 		"repeated in a block":     {minimal + "defaults {\n  stage = true\n  stage = true\n}\n", "mirror.hcl:7:3: Attribute redefined"},
 		"two in a line":           {minimal + "defaults { stage = true, latest = 2 }\n", "mirror.hcl:5:24: "},
 		"pattern":                 {minimal + "provider \"a\" {\n}\n", "mirror.hcl:5:10: "},
@@ -401,7 +401,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("the target is missing")
 		}
 		for _, w := range []string{"hashicorp/aws", "acme/rocket"} {
-			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 10 {
+			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 12 {
 				t.Errorf("got %+v", s)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -36,6 +37,10 @@ type Settings struct {
 	MinAge time.Duration
 	// Signatures specifies which signatures are required.
 	Signatures trust.Mode
+	// Attestations specifies whether attestations are published.
+	Attestations publish.AttestationMode
+	// AutoSBOM generates missing SBOMs.
+	AutoSBOM bool
 	// Stage publishes new releases as pending, so that they must be approved.
 	Stage bool
 	// Targets lists the names of the targets. It is never empty.
@@ -76,8 +81,11 @@ type attribute struct {
 	format func(Settings) string
 }
 
+// Values of attestations and sbom.
+const auto, off = "auto", "off"
+
 // onlyProviders contains the arguments that module blocks don't have.
-var onlyProviders = []string{"platforms", "signatures", "alias"}
+var onlyProviders = []string{"platforms", "signatures", "attestations", "sbom", "alias"}
 
 // attributes contains all arguments of defaults and provider blocks.
 var attributes = []attribute{
@@ -92,6 +100,17 @@ var attributes = []attribute{
 	}),
 	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
 	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, oneOf[trust.Mode](string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)), func(m trust.Mode) string { return string(m) }),
+	simple("attestations", func(s *Settings) *publish.AttestationMode { return &s.Attestations }, func(a *hcl.Attribute) (publish.AttestationMode, error) {
+		mode, err := oneOf[publish.AttestationMode](string(publish.AttestationsFetch), string(publish.AttestationsRequire), off)(a)
+		if mode == off {
+			mode = ""
+		}
+		return mode, err
+	}, func(m publish.AttestationMode) string { return cmp.Or(string(m), off) }),
+	simple("sbom", func(s *Settings) *bool { return &s.AutoSBOM }, func(a *hcl.Attribute) (bool, error) {
+		mode, err := oneOf[string](auto, off)(a)
+		return mode == auto, err
+	}, func(isAuto bool) string { return map[bool]string{true: auto, false: off}[isAuto] }),
 	simple("stage", func(s *Settings) *bool { return &s.Stage }, boolean, strconv.FormatBool),
 	{"targets", readTargetNames, func(into *Settings, from Settings) { into.Targets = from.Targets }, func(s Settings) string {
 		return strings.Join(s.Targets, ", ")

@@ -191,13 +191,15 @@ type jobSource struct{ *job }
 
 var _ provider.Capable = jobSource{}
 
-// Capabilities returns the capabilities of a source that lists all platforms.
+// Capabilities returns the capabilities of a source that lists all platforms. The
+// attestations are those of the origin.
 func (s jobSource) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Published: true,
 		Platforms: func(context.Context, provider.Address, provider.Version) ([]provider.Platform, error) {
 			return provider.SortPlatforms(s.job.release.Platforms()), nil
 		},
+		Attestations: provider.CapabilitiesOf(s.puller.options.Source).Attestations,
 	}
 }
 
