@@ -20,7 +20,7 @@ func copyCommand() *cli.Command {
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
 		checkLevelFlag("tags, index, blobs, or deep"),
-		gateFlag(),
+		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},

@@ -30,7 +30,7 @@ func mirrorCommand() *cli.Command {
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		checkLevelFlag("tags, index, manifests, blobs, or deep"),
 		&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry"},
-		gateFlag(),
+		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		failFastFlag(),
 		attestationsFlag(),
 		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
@@ -78,7 +78,7 @@ func mirrorAction(cmd *command) error {
 // mirrorOptions returns the options of a run that writes releases to repositories and
 // reports its results.
 func (cmd *command) mirrorOptions(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
-	o.Force, o.DryRun, o.Gates = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates.Option()
+	o.Force, o.DryRun, o.Gates, o.RecordSigner = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates.Option(), cmd.signer
 	return cmd.out.WatchMirror(mirror.Options{
 		Latest: cmd.latest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
 		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},

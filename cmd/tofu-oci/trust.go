@@ -214,6 +214,10 @@ func signKeyFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "sign-key", Category: commandline.GroupTrust, Usage: usage}
 }
 
+func recordKeyFlag() cli.Flag {
+	return signKeyFlag("`FILE`: OpenPGP secret key; signs records of decisions")
+}
+
 func passphraseFlag() cli.Flag {
 	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: key passphrase (default: $" + passphraseVariable + ")"}
 }

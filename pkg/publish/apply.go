@@ -56,7 +56,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			}
 			c := Candidate{
 				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, Live: f.released.Exists(),
-				Signature: r.Verdict, Unattested: f.unattested, Signer: j.options.Signing.Signer,
+				Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 			}
 			if j.can.Published {
 				c.Action = ActionMirror

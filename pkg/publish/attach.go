@@ -81,7 +81,7 @@ func (j *job) recordForce(ctx context.Context, f facts) error {
 	if d.Reason = "overwrites conflicting content"; f.denial != nil {
 		d.Reason = "overrides the denial " + f.denial.Digest.String()
 	}
-	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.options.Signing.Signer)
+	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.recordSigner())
 	if errors.Is(err, repository.ErrNoReferrersList) {
 		return nil
 	}

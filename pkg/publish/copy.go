@@ -172,7 +172,7 @@ func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provide
 		if err != nil {
 			return err
 		}
-		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Live: t.Existing.Exists(), Signature: v}
+		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Live: t.Existing.Exists(), Signature: v, Signer: c.recordSigner()}
 		if c.options.Import {
 			candidate.Action = ActionImport
 		}

@@ -81,6 +81,14 @@ func (e *HeldError) Failure() error {
 // pending.
 var errStaged = errors.New("the release is staged")
 
+// recordSigner returns the signer for records of decisions, or nil.
+func (j *job) recordSigner() artifact.Signer {
+	if s := j.options.RecordSigner; s != nil {
+		return s
+	}
+	return j.options.Signing.Signer
+}
+
 // runGates runs the gates for a release whose content the repository has. If a gate holds
 // the release, runGates stages it, and returns errStaged unless it was already staged.
 // Gates don't run again then.

@@ -49,6 +49,9 @@ type Options struct {
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
+	// RecordSigner, if not nil, signs the records of gates and of Force. If nil, the signer
+	// of Signing is used.
+	RecordSigner artifact.Signer
 	// Recheck requests the digests from a remote source and verifies the signature
 	// again, even if the repository has all platforms. If a published version has
 	// changed, the error is a *[repository.ConflictError].
