@@ -134,6 +134,8 @@ var hints = []struct {
 	{has(func(e *provider.ProxyError) bool { return e.Status >= http.StatusInternalServerError }), "check the host name, or add it to NO_PROXY to bypass the proxy"},
 	{isA[*provider.ProxyError], "allow the host in the proxy configuration, or add it to NO_PROXY to bypass the proxy"},
 	{isAlias, "use a separate repository for each provider; to accept one provider as the other, add --alias ALIAS"},
+	{isA[*repository.ExpiredError], "review the version, then run the command with the same --gate, or renew the allowance in the source with tofu-oci promote PROVIDER@VERSION --gate COMMAND"},
+	{has(func(e *repository.DeniedError) bool { return e.Record.Gate != "" }), "use a version without this problem; or add an exception with an expiry date to the gate's policy, then run the command with the same --gate"},
 	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror (or module push or module mirror) --stage --force, then tofu-oci promote --force"},
 	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage; for modules, use tofu-oci module list and module mirror"},
 	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force; for modules, use tofu-oci module mirror or module push"},

@@ -214,10 +214,15 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			return fmt.Errorf("writing the tag %s: %w", LatestTag, err)
 		}
 	}
-	if f.denial == nil || j.options.Stage {
+	if f.denial != nil && !j.options.Stage {
+		if err := f.denial.Remove(ctx, j.repo); err != nil {
+			return err
+		}
+	}
+	if j.options.Gates == nil || j.options.Stage || done.Status == publish.Unchanged {
 		return nil
 	}
-	return f.denial.Remove(ctx, j.repo)
+	return repository.DropPending(ctx, j.repo, j.pkg.Version) // an earlier run might have held the package
 }
 
 // errHeld is returned if a gate holds a package that was not staged.

@@ -95,6 +95,9 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 		if err == nil && !o.DryRun && f.denial != nil {
 			err = f.denial.Remove(ctx, c.repo)
 		}
+		if err == nil {
+			err = c.dropPending(ctx, f)
+		}
 		if err == nil && c.overrides(f, done.Status) {
 			if f.now, err = repository.Inspect(ctx, c.repo, done.Tag, repository.DepthIndex); err == nil {
 				err = c.recordForce(ctx, f)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -192,7 +193,46 @@ func TestGateHolds(t *testing.T) {
 		// A later run starts the gate again.
 		g, _ = gateOf(t, allows)
 		w.publish(t, to, publish.Created, publish.Options{Gates: gate.Gates{g}})
+		if diff := cmp.Diff([]string{"1.2.3"}, withoutReferrers(to.tagsOf(t))); diff != "" {
+			t.Errorf("tags: %s", diff)
+		}
 	})
+}
+
+// TestHeldTag checks which pending tags remain after the gate has allowed a release.
+func TestHeldTag(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options   registrytest.Options
+		platforms []provider.Platform // of the held release
+		want      []string
+	}{
+		"deletes manifests": {options: registrytest.Options{DeletesManifests: true}, want: []string{"1.2.3"}},
+		"keeps tags":        {options: registrytest.Options{NoDelete: http.StatusMethodNotAllowed}, want: []string{"1.2.3", "pending-1.2.3"}},
+		"other content":     {platforms: all[:1], want: []string{"1.2.3", "pending-1.2.3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			to := w.registry(t, test.options)
+			for _, mode := range []string{holds, allows} {
+				g, _ := gateOf(t, mode)
+				o := publish.Options{Gates: gate.Gates{g}}
+				if mode == holds {
+					o.Platforms = test.platforms
+				}
+				if _, err := w.run(t, to, o); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(test.want, withoutReferrers(to.tagsOf(t))); diff != "" {
+				t.Errorf("tags (-want +got):\n%s", diff)
+			}
+			if i, err := repository.Inspect(t.Context(), to.open(t), "1.2.3", repository.DepthContent); err != nil || len(i.Index.Platforms()) != len(all) {
+				t.Errorf("%+v, %v", i, err)
+			}
+		})
+	}
 }
 
 // TestGateFailsClosed checks that each kind of misbehavior holds the release.

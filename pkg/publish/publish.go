@@ -20,10 +20,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -98,6 +100,9 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		if err == nil && f.denial != nil && !o.DryRun && !j.options.Stage {
 			err = f.denial.Remove(ctx, j.repo)
 		}
+		if err == nil && !j.options.Stage {
+			err = j.dropPending(ctx, f)
+		}
 		if err == nil && j.overrides(f, done.Status) {
 			err = j.recordForce(ctx, f)
 		}
@@ -113,6 +118,15 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		}
 		return done, err
 	}
+}
+
+// dropPending deletes the pending tag if its release, which a gate held in an earlier run,
+// was published.
+func (j *job) dropPending(ctx context.Context, f facts) error {
+	if j.options.DryRun || j.options.Gates == nil || !slices.Contains(f.tags, artifact.PendingTag(j.version)) {
+		return nil
+	}
+	return repository.DropPending(ctx, j.repo, j.version)
 }
 
 // decide gathers facts until they are sufficient for a plan.

@@ -164,6 +164,25 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	return err
 }
 
+// DropPending deletes the pending tag of a version if the version's tag points to the same
+// index. If the registry doesn't delete tags, or another run moves the pending tag,
+// DropPending keeps it.
+func DropPending(ctx context.Context, repo Repository, v provider.Version) error {
+	pending, err := Inspect(ctx, repo, artifact.PendingTag(v), DepthIndex)
+	if err != nil || !pending.Exists() {
+		return err
+	}
+	released, err := Inspect(ctx, repo, artifact.Tag(v), DepthIndex)
+	if err != nil || released.Digest != pending.Digest {
+		return err
+	}
+	err = Untag(ctx, repo, pending.Tag, pending.Digest, released)
+	if errors.Is(err, ErrTagNotDeleted) || errors.Is(err, ErrTagMoved) {
+		return nil
+	}
+	return err
+}
+
 // deleteTag calls [Traits.DeleteTag] if it is set.
 func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
 	untag := repo.Traits().DeleteTag

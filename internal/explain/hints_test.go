@@ -9,8 +9,26 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
+
+// TestGateHints checks that the hints about decisions of gates don't recommend --force.
+func TestGateHints(t *testing.T) {
+	t.Parallel()
+	record := repository.DecisionRecord{Decision: artifact.Decision{Gate: "scan@0123456789ab", Verdict: artifact.VerdictDeny}}
+	for want, err := range map[string]error{
+		"exception with an expiry date": &repository.DeniedError{Record: record},
+		"renew the allowance":           fmt.Errorf("copying: %w", &repository.ExpiredError{Record: record}),
+	} {
+		if hint := explain.Hint(err); !strings.Contains(hint, want) || strings.Contains(hint, "force") {
+			t.Errorf("got %q, want %q in it", hint, want)
+		}
+	}
+	if hint := explain.Hint(&repository.DeniedError{}); !strings.Contains(hint, "--force") {
+		t.Errorf("got %q", hint)
+	}
+}
 
 // TestDeleteManifestHint checks that the hint about a manifest that was not deleted names it.
 func TestDeleteManifestHint(t *testing.T) {
