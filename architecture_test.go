@@ -87,7 +87,7 @@ var rows = map[string][]string{
 		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
 	},
 	"pkg/serve": {
-		"pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text",
 	},
 	"internal/launch": {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},

@@ -129,7 +129,7 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 		found.Versions[n] = s.versionRef(ctx, x.query, known, items[n])
 		found.Versions[n].URL = x.query.url(x.base, found.Versions[n].Version)
 	})
-	s.addPending(x, &found, known)
+	s.addUnreleased(x, &found, known)
 	if more {
 		found.Next = x.query.url(x.base) + "?page=" + strconv.Itoa(number+1)
 	}

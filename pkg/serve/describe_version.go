@@ -50,6 +50,9 @@ func (s *Server) release(x *exchange) (r release, err error) {
 // describeVersion describes a release.
 func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	r, err := s.release(x)
+	if isAbsent(err) && s.seesPending(x) {
+		return s.describeUnreleased(x, err)
+	}
 	if err != nil {
 		return none, err
 	}
@@ -74,6 +77,41 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	checkedSummary, err := s.repos.checkedSummary(x.r.Context(), x.query, r.index)
 	found.Status, found.Problem = checkedSummary.Status, checkedSummary.Problem
 	return found, err
+}
+
+// describeUnreleased describes a pending or denied version with its decisions. For any
+// other version, it returns the error absent.
+func (s *Server) describeUnreleased(x *exchange, absent error) (none api.Version, err error) {
+	known, state, err := s.repos.find(x.r.Context(), x.query)
+	if err := x.query.authorizationError(known.stored, err); err != nil {
+		return none, err
+	}
+	found := summary{VersionRef: deniedRef(x, x.version), packages: []api.Package{}, stored: known.stored}
+	switch {
+	case slices.Contains(known.denied, x.version):
+	case slices.Contains(known.pending, x.version):
+		found = s.repos.pendingRef(x.r.Context(), x.query, known, x.version)
+	default:
+		return none, absent
+	}
+	if !x.query.caller.MayRead(found.stored) {
+		return none, absent
+	}
+	x.setCacheHeaders(state)
+	v := api.Version{
+		Provider: x.query.ref(x.base), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
+		Evidence: found.evidence, Packages: found.packages, Findings: []finding.Finding{}, Stale: state.stale != nil,
+		Unverified: "the version is " + found.Status,
+	}
+	v.URL = x.query.url(x.base, v.Version)
+	x.event.Repository = known.repo.String()
+	v.Provider.Repository = x.event.Repository
+	r, err := s.repos.history(x.r.Context(), x.query, known, x.version)
+	if v.Decisions = r.decisions; err != nil {
+		_, text := statusOf(err)
+		v.Unverified += "; its decisions are unknown: " + text
+	}
+	return v, nil
 }
 
 // packages returns the packages of a release with their URLs.

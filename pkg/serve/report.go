@@ -13,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -66,6 +67,20 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 		r.findings, r.more = findingsOf(found, i.version)
 		r.weight = 1024 + 512*int64(len(r.findings)+len(r.referrers)) + 2*longText*int64(len(r.decisions))
 		return r, nil
+	})
+	return r, err
+}
+
+// history reads the decisions about a pending or denied version.
+func (rc *repositoryCache) history(ctx context.Context, q providerQuery, known listing, v provider.Version) (report, error) {
+	r, _, err := rc.reports.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (report, error) {
+		stored := known.stored
+		if stored == (provider.Address{}) {
+			stored = q.address
+		}
+		records, err := approval.History(ctx, known.repo, stored, v)
+		decisions := decisionsOf(records)
+		return report{decisions: decisions, weight: 1024 + 2*longText*int64(len(decisions))}, err
 	})
 	return r, err
 }

@@ -205,14 +205,25 @@ func (s *summary) documentsOfAll() []api.Document {
 	return all
 }
 
-// maxPending limits the number of pending releases that are shown for a provider.
+// maxPending limits the numbers of pending and denied versions that are shown for a
+// provider.
 const maxPending = 20
 
-// addPending adds pending releases. If access is restricted, only callers with a token
-// see these releases.
-func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
-	if !s.options.Rules().AllowAll() && x.caller.Name == "" {
+// seesPending reports whether the caller can see pending and denied versions. If access is
+// restricted, a token is required.
+func (s *Server) seesPending(x *exchange) bool {
+	return s.options.Rules().AllowAll() || x.caller.Name != ""
+}
+
+// addUnreleased adds the pending and denied versions if the caller can see them.
+func (s *Server) addUnreleased(x *exchange, found *api.Provider, known listing) {
+	if !s.seesPending(x) {
 		return
+	}
+	denied, _ := pageOf(provider.NewestFirst(known.denied), 1, maxPending)
+	found.MoreDenied = len(known.denied) - len(denied)
+	for _, v := range denied {
+		found.Denied = append(found.Denied, deniedRef(x, v))
 	}
 	shown, _ := pageOf(known.pending, 1, maxPending)
 	found.MorePending = len(known.pending) - len(shown)
@@ -222,9 +233,15 @@ func (s *Server) addPending(x *exchange, found *api.Provider, known listing) {
 	})
 	for _, ref := range refs {
 		if x.query.caller.MayRead(ref.stored) {
+			ref.URL = x.query.url(x.base, ref.Version)
 			found.Pending = append(found.Pending, ref.VersionRef)
 		}
 	}
+}
+
+// deniedRef describes a denied version.
+func deniedRef(x *exchange, v provider.Version) api.VersionRef {
+	return api.VersionRef{Version: v.String(), Tag: artifact.DeniedTag(v), Platforms: []string{}, Status: api.StatusDenied, URL: x.query.url(x.base, v.String())}
 }
 
 // pendingRef describes a pending release. If the release can't be read, pendingRef uses

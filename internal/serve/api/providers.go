@@ -47,6 +47,10 @@ type Provider struct {
 	Pending []VersionRef `json:"pending,omitempty"`
 	// MorePending is the number of additional pending releases.
 	MorePending int `json:"more_pending,omitempty"`
+	// Denied contains the newest denied versions if the caller is allowed to see them.
+	Denied []VersionRef `json:"denied,omitempty"`
+	// MoreDenied is the number of additional denied versions.
+	MoreDenied int `json:"more_denied,omitempty"`
 	// Next is the URL of the next page. It is empty on the last page.
 	Next string `json:"next,omitempty"`
 	// Installation is a provider_installation block that installs the provider from
@@ -94,6 +98,8 @@ const (
 	StatusUnknown = "unknown"
 	// StatusPending is the status of a release that is pending approval.
 	StatusPending = "pending"
+	// StatusDenied is the status of a denied version.
+	StatusDenied = "denied"
 )
 
 // VersionRef is a version of a provider in a list.

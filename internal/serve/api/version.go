@@ -6,7 +6,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Version contains a release's details. The request is GET
+// Version contains a release's details. For a pending or denied version, it contains the
+// decisions, and packages without URLs. The request is GET
 // /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
 type Version struct {
 	Provider ProviderRef `json:"provider"`
@@ -94,7 +95,7 @@ type Document struct {
 	Size      int64  `json:"size,omitempty"`
 	// Platform is empty if the document concerns all packages.
 	Platform string `json:"platform,omitempty"`
-	// URL is the download URL.
+	// URL is the download URL. It is empty if the version is pending.
 	URL string `json:"url,omitempty"`
 	// Components is the URL of the [SBOM]. It is empty if the document is not an SBOM.
 	Components string `json:"components,omitempty"`

@@ -169,7 +169,11 @@ func (f Frame) Provider(p api.Provider, position Pagination) ([]byte, error) {
 		head
 		P       api.Provider
 		Pending listPart[api.VersionRef]
-	}{head{f, position, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p, firstOf(p.Pending, maxPending).plus(p.MorePending)})
+		Denied  listPart[api.VersionRef]
+	}{
+		head{f, position, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p,
+		firstOf(p.Pending, maxPending).plus(p.MorePending), firstOf(p.Denied, maxPending).plus(p.MoreDenied),
+	})
 }
 
 // Problem renders an error page.
