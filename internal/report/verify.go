@@ -162,7 +162,7 @@ func (s verifySummary) String() string {
 func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 	m := &markdown{
 		heading: "tofu-oci verify: " + strings.TrimSpace(summary.String()),
-		columns: []string{"provider", "version", "digest", "signature", "SBOM", "gates", "approvals", "checked"},
+		columns: []string{"provider", "version", "digest", "signature", "pins", "SBOM", "gates", "approvals", "checked"},
 	}
 	for _, i := range items {
 		about := i.Provider + " " + i.Version
@@ -181,7 +181,7 @@ func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 			sbom = "yes"
 		}
 		gates, approvals := i.decided()
-		m.row(asCode(i.Provider), asCode(i.Version), asCode(i.Digest), asCode(signature), sbom, gates, approvals, i.Time)
+		m.row(asCode(i.Provider), asCode(i.Version), asCode(i.Digest), asCode(signature), asCode(joinWords(i.Pins...)), sbom, gates, approvals, i.Time)
 	}
 	text, _ := m.text(maxSummary) // the heading fits
 	return text
