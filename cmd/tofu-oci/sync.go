@@ -110,7 +110,8 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	})
 	if slices.ContainsFunc(o.Wanted, func(w sync.Wanted) bool { return w.Settings.Attestations != "" }) {
 		if cmd.github, err = origin.GitHubFromEnv(os.Getenv); err != nil {
-			return o, publishing.Closure.Close, err
+			publishing.Closure.Close()
+			return o, nil, err
 		}
 	}
 	o.Source = source.NewMemo(cmd.origin(), 0)

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,7 @@ func (s *Server) describeUnreleased(x *exchange, absent error) (none api.Version
 	v.URL = x.query.url(x.base, v.Version)
 	x.event.Repository = known.repo.String()
 	v.Provider.Repository = x.event.Repository
-	r, err := s.repos.history(x.r.Context(), x.query, known, x.version)
+	r, err := s.repos.history(x.r.Context(), x.query, known.repo, cmp.Or(found.stored, x.query.address), x.version)
 	if v.Decisions = r.decisions; err != nil {
 		_, text := statusOf(err)
 		v.Unverified += "; its decisions are unknown: " + text

@@ -71,14 +71,10 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 	return r, err
 }
 
-// history reads the decisions about a pending or denied version.
-func (rc *repositoryCache) history(ctx context.Context, q providerQuery, known listing, v provider.Version) (report, error) {
+// history reads the decisions about a pending or denied version. stored is its provider.
+func (rc *repositoryCache) history(ctx context.Context, q providerQuery, repo repository.Reader, stored provider.Address, v provider.Version) (report, error) {
 	r, _, err := rc.reports.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (report, error) {
-		stored := known.stored
-		if stored == (provider.Address{}) {
-			stored = q.address
-		}
-		records, err := approval.History(ctx, known.repo, stored, v)
+		records, err := approval.History(ctx, repo, stored, v)
 		decisions := decisionsOf(records)
 		return report{decisions: decisions, weight: 1024 + 2*longText*int64(len(decisions))}, err
 	})
