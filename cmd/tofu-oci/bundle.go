@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -31,6 +32,7 @@ func bundleCreateCommand() *cli.Command {
 		sourcesFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
 		rootFlag(),
+		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "the versions in targets that the declaration in `FILE` selects"},
 		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS[@CONSTRAINT]` of a module (repeatable)"},
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: source repositories of modules"},
 	}, versionFlags("matching versions"), []cli.Flag{
@@ -55,29 +57,18 @@ func bundleCreate(cmd *command) error {
 	if err := parseSet(c, "since", &o.Since, bundle.ReadInventory); err != nil {
 		return err
 	}
-	wanted, err := cmd.bundled()
+	selectVersions := cmd.requested
+	if c.String("declaration") != "" {
+		selectVersions = cmd.declared
+	}
+	wanted, err := selectVersions(&o)
 	if err != nil {
-		return err
-	}
-	if err := cmd.prepare(); err != nil {
-		return err
-	}
-	closure, err := cmd.closure()
-	if err != nil {
-		return err
-	}
-	defer closure.Close()
-	wanted = append(wanted, closure.Providers...)
-	for _, r := range closure.Modules {
-		wanted = append(wanted, bundledModule(r))
-	}
-	if o.From, err = cmd.bundleRepositories(wanted, "from"); err != nil {
 		return err
 	}
 	if cmd.signer != nil {
 		o.Sign = cmd.signer.Sign
 	}
-	o.Publish.Verify, o.Publish.Aliases = cmd.policy.Verify, cmd.aliases
+	o.Publish.Aliases = cmd.aliases
 	o.Tool, o.Trust = "tofu-oci "+thisBuild().Version, string(cmd.policy.Rules.Bytes())
 	o.Options = cmd.mirrorOptions(nil, o.Publish)
 	parts, err := bundle.Create(c.Context, wanted, o)
@@ -91,7 +82,43 @@ func bundleCreate(cmd *command) error {
 	return cmd.out.FinishRun(err)
 }
 
-// bundled returns the providers and modules that bundle create selects.
+// requested returns the providers and modules that arguments and flags select.
+func (cmd *command) requested(o *bundle.CreateOptions) (wanted []provider.Requirement, err error) {
+	if wanted, err = cmd.bundled(); err != nil {
+		return nil, err
+	}
+	if err := cmd.prepare(); err != nil {
+		return nil, err
+	}
+	closure, err := cmd.closure()
+	if err != nil {
+		return nil, err
+	}
+	defer closure.Close()
+	wanted = append(wanted, closure.Providers...)
+	for _, r := range closure.Modules {
+		wanted = append(wanted, bundledModule(r))
+	}
+	o.Publish.Verify = cmd.policy.Verify
+	o.From, err = cmd.bundleRepositories(wanted, "from")
+	return wanted, err
+}
+
+// declared returns the versions that --declaration selects.
+func (cmd *command) declared(o *bundle.CreateOptions) ([]provider.Requirement, error) {
+	s, done, err := syncOptions(cmd)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	wanted, from, err := sync.Stored(cmd.c.Context, s)
+	cmd.policy.Rules = s.Policy.Rules
+	o.From, o.Publish.Verify = cmd.openReader(from), s.Declaration.Verifier(cmd.policy)
+	return wanted, err
+}
+
+// bundled returns the providers and modules of the arguments, --sources, --lock-file, and
+// --module.
 func (cmd *command) bundled() (wanted []provider.Requirement, err error) {
 	modules := cmd.c.StringSlice("module")
 	if len(modules) == 0 || hasProviders(cmd.c) || cmd.c.IsSet("lock-file") {

@@ -62,8 +62,11 @@ func textfileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "textfile", Category: commandline.GroupOutput, Usage: "write metrics to `FILE` for Prometheus' node exporter"}
 }
 
-// readDeclaration reads the declaration that the argument specifies.
+// readDeclaration reads the declaration that --declaration or the argument specifies.
 func readDeclaration(c *cli.Context) (*sync.Declaration, error) {
+	if path := c.String("declaration"); path != "" {
+		return readDeclarationFrom(path)
+	}
 	if c.NArg() > 1 {
 		return nil, usagef("got %d arguments: want one DECLARATION", c.NArg())
 	}
@@ -81,7 +84,7 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 	return nil, err
 }
 
-// syncOptions returns the options of sync plan and sync apply. Call done at the end.
+// syncOptions returns the options of commands that use a declaration. Call done at the end.
 func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if o.Declaration, err = readDeclaration(cmd.c); err != nil {
 		return o, nil, err
@@ -92,7 +95,7 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if o.Shard, err = sync.ParseShard(cmd.c.String("shard"), os.Getenv); err != nil {
 		return o, nil, flagError("shard", err)
 	}
-	if err := parse(cmd.c, "check-level", &o.Check, repository.ParseDepth); err != nil {
+	if err := parseSet(cmd.c, "check-level", &o.Check, repository.ParseDepth); err != nil {
 		return o, nil, err
 	}
 	if err := cmd.prepare(); err != nil {

@@ -84,6 +84,7 @@ var Rules = []FlagRule{
 	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "promote", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
+	{Command: "bundle create", Flags: []string{"declaration"}, Conflicts: []string{Argument, "from", "sources", "lock-file", "root", "module", "modules-from", "latest", "all", "signatures", "trust"}},
 	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results of --out"},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }
