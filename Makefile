@@ -28,6 +28,7 @@ LINTER    := bin/tools/golangci-lint
 DEADCODE  := bin/tools/deadcode
 VALE      := bin/tools/vale
 D2        := bin/tools/d2
+HUGO      := bin/tools/hugo
 RELEASERS := bin/tools/goreleaser bin/tools/actionlint
 PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
 
@@ -184,16 +185,27 @@ e2e: build $(E2E_TOOLS) ## run all end-to-end tests
 
 # Requires Chromium, Node, and npm. BROWSERFLAGS='-run TestFinding' runs one test, and BROWSERFLAGS=-update updates the screenshots in docs/serve.md.
 .PHONY: browser
-browser: build e2e/browser/node_modules ## test the web pages of serve with Chromium, including accessibility with axe-core
-	TOFU_OCI="$(BIN)/tofu-oci" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) ./browser $(BROWSERFLAGS)
+browser: build site e2e/browser/node_modules ## test the web pages of serve and the documentation site with Chromium, including accessibility with axe-core
+	TOFU_OCI="$(BIN)/tofu-oci" SITE="$(BIN)/site" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) ./browser $(BROWSERFLAGS)
 
 # package-lock.json pins the package by hash, without a URL, so that npm uses the configured registry.
-e2e/browser/node_modules: e2e/browser/package-lock.json
-	npm ci --prefix e2e/browser --ignore-scripts --no-audit --no-fund
+e2e/browser/node_modules site/node_modules: %/node_modules: %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
 	@touch $@
 
+# Broken links and pages that the navigation lacks fail the build. SITEFLAGS='--baseURL URL' sets a different address.
+.PHONY: site
+site: $(HUGO) site/node_modules ## build the documentation site into bin/site, with its search index, and validate its HTML; requires Node and npm
+	"$(CURDIR)/$(HUGO)" --source site --quiet --minify --cleanDestinationDir --destination "$(BIN)/site" $(SITEFLAGS)
+	site/node_modules/.bin/pagefind --site "$(BIN)/site" --quiet
+	cd site && node_modules/.bin/html-validate "$(BIN)/site/**/*.html"
+
+.PHONY: site-serve
+site-serve: site ## serve the documentation site on loopback, and rebuild changed pages; search uses the index of make site
+	"$(CURDIR)/$(HUGO)" server --source site --bind 127.0.0.1 --baseURL http://127.0.0.1:1313/ --renderToMemory=false --destination "$(BIN)/site"
+
 .PHONY: tools
-tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) ## build the pinned tools into bin/tools
+tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) $(HUGO) ## build the pinned tools into bin/tools
 
 .PHONY: demo
 demo: ## run the demonstration, e2e/demo
@@ -236,11 +248,11 @@ diagrams: $(D2) ## generate docs/images/*.svg from docs/diagrams/*.d2, for light
 
 .PHONY: clean
 clean: ## remove all generated files that are not committed
-	rm -rf bin demo e2e/browser/node_modules
+	rm -rf bin demo e2e/browser/node_modules site/node_modules
 
 # Each tool has its own module with one `tool` directive, so a tool's dependencies affect neither the remaining tools nor the product.
 # touch updates the timestamp. go doesn't update the timestamp of an unchanged output, so make would run go again each time.
-$(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
+$(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) $(LOADER) $(RELEASERS) $(DEADCODE) $(D2) $(HUGO): bin/tools/%: e2e/tools/%/go.mod e2e/tools/%/go.sum
 	$(GO) build -C e2e/tools/$* -o "$(CURDIR)/$@" tool
 	@touch $@
 
