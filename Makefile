@@ -198,7 +198,7 @@ e2e/browser/node_modules site/node_modules: %/node_modules: %/package-lock.json
 site: $(HUGO) site/node_modules ## build the documentation site into bin/site, with its search index, and validate its HTML; requires Node and npm
 	"$(CURDIR)/$(HUGO)" --source site --quiet --minify --cleanDestinationDir --destination "$(BIN)/site" $(SITEFLAGS)
 	site/node_modules/.bin/pagefind --site "$(BIN)/site" --quiet
-	cd site && node_modules/.bin/html-validate "$(BIN)/site/**/*.html"
+	cd site && node_modules/.bin/html-validate --config .htmlvalidate.json "$(BIN)/site/**/*.html"
 
 .PHONY: site-serve
 site-serve: site ## serve the documentation site on loopback, and rebuild changed pages; search uses the index of make site

@@ -97,7 +97,7 @@ func TestSiteSearch(t *testing.T) {
 	_, host := serveSite(t)
 	b := open(t, host, look{width: 768, height: 1024, theme: "light", script: true})
 	b.visit(siteBase + "docs/sync.html")
-	b.do(chromedp.SendKeys(chromedp.CSS("body"), "/"), chromedp.SendKeys(chromedp.CSS(".find input"), "lock file"))
+	b.do(chromedp.KeyEvent("/"), chromedp.SendKeys(chromedp.CSS(".find input"), "lock file"))
 	b.until(`document.querySelectorAll(".find ol a").length > 0`)
 	b.accessible()
 	b.follow(".find ol a")
