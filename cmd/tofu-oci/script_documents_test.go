@@ -82,8 +82,8 @@ func TestDocumentsOfCommands(t *testing.T) {
 	check(main.NewApp(io.Discard, io.Discard).Commands, nil)
 }
 
-// checkDocument checks that a nonempty text is a document in the envelope of all
-// commands. It validates the document against its schema.
+// checkDocument checks that text, unless it is empty, is a document in the envelope that
+// all commands share. It validates the document against its schema.
 func checkDocument(text string) error {
 	if text == "" {
 		return nil

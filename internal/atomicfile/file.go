@@ -43,8 +43,8 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
 }
 
-// Clone starts a file like [Create], but with the content of src. If the file system
-// supports it, both files share their blocks.
+// Clone is like [Create], but the new file starts with a copy of the content of src. If
+// the file system supports it, both files share their blocks.
 func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
 	return create(path, mode, func(name string, mode fs.FileMode) (*os.File, error) {
 		root, err := os.OpenRoot(filepath.Dir(name))

@@ -84,14 +84,14 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	case !theirs.IdentityToken.IsEmpty():
 		return "OpenTofu does not support identity tokens from helpers"
 	case theirs.Username != from.credential.Username:
-		return fmt.Sprintf("OpenTofu queries %s for %q, which returns different credentials", name, server)
+		return fmt.Sprintf("OpenTofu queries %s for %q and gets different credentials", name, server)
 	case theirs.Password != from.credential.Password:
 		// Some helpers create a new token for each query. If this helper doesn't,
 		// OpenTofu gets an old password, because docker login replaces only the entry
 		// that Docker reads.
 		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
-			return fmt.Sprintf("OpenTofu queries %s for %q, which returns a different password", name, server)
+			return fmt.Sprintf("OpenTofu queries %s for %q and gets a different password", name, server)
 		}
 	}
 	return ""

@@ -179,8 +179,8 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 	return open
 }
 
-// RemovedPatterns returns the patterns of the mirrors in a configuration that no mirror
-// covers after a change. name is the name of the file.
+// RemovedPatterns returns the patterns of the mirrors in before that no mirror in after
+// covers. name is the name of the file.
 func RemovedPatterns(name string, before, after []byte) (removed []string) {
 	now := cliconfig.MirrorPatterns(name, after)
 	for _, p := range cliconfig.MirrorPatterns(name, before) {

@@ -105,7 +105,7 @@ func TestTooManyStreamedEntries(t *testing.T) {
 }
 
 // TestLongNames checks that the total length of names is limited. A stream is rejected
-// before its central directory repeats the names.
+// before its central directory, which repeats the names, is read.
 func TestLongNames(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)

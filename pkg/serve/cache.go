@@ -151,7 +151,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 	return none, cacheState{}, err
 }
 
-// isFresh reports whether no new request is due.
+// isFresh reports whether the entry can be used without a new request.
 func (l cacheEntry[V]) isFresh(now time.Time, maxAge time.Duration) bool {
 	age := now.Sub(l.fetchedAt)
 	return l.hasResult && (maxAge == 0 || age < maxAge) && (l.absent == nil || age < negativeAge)

@@ -161,7 +161,7 @@ func (s *Server) modules(ctx context.Context, q moduleQuery) (moduleListing, cac
 }
 
 // findModule returns the versions of a module in the first repository that contains the
-// module, for any caller.
+// module. It doesn't check the caller's access.
 func (s *Server) findModule(ctx context.Context, q moduleQuery) (none moduleListing, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait) // limits all repositories together
 	defer cancel()

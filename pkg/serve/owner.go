@@ -113,7 +113,7 @@ func (p providerQuery) refusal(stored provider.Address) error {
 func refusal(caller access.Caller, byLink bool, requested, stored string) error {
 	reason := fmt.Errorf("stored as %s", stored)
 	if stored == "" {
-		reason = errors.New("its address is unknown, so only callers who can read everything can read it")
+		reason = errors.New("the stored address is unknown; only callers with access to all addresses can read the content")
 	}
 	switch {
 	case byLink:

@@ -22,10 +22,10 @@ const byteOrderMark = "\xef\xbb\xbf"
 // Parse parses a SHA256SUMS document with OpenTofu's rules. Each line is split at white
 // space. The first word is the checksum, and the second word is the file name. A single
 // space or a tab is a valid separator, and digits can be upper case. Comments are
-// ignored. Malformed lines are ignored unless they are about the file. Names are
-// compared exactly, so "*name" and "./name" differ from "name".
+// ignored. A malformed line affects only the file that it names. Names are compared
+// exactly, so "*name" and "./name" differ from "name".
 //
-// OpenTofu uses the first line about a file. [File.Find] is stricter. All lines about a
+// OpenTofu uses the first line that names a file. [File.Find] is stricter. All lines about a
 // file must have the same checksum, because users might compare the file with any of
 // them. Parse returns a *[FileError] if the document is too large or no line is valid.
 //

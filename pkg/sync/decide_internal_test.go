@@ -242,7 +242,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestReasons checks the reasons of actions.
+// TestReasons checks the reason that each action reports.
 func TestReasons(t *testing.T) {
 	t.Parallel()
 	tags := ""

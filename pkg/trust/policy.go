@@ -40,8 +40,8 @@ type Policy struct {
 	// Approvers, if not zero, requires that one of its keys has signed an approval of
 	// each release. See [Policy.CheckApproval].
 	Approvers Keyring
-	// Decisions returns the recorded decisions about a release, such as oci.Decisions. It
-	// is called only if an approval is required. If nil, these releases are refused.
+	// Decisions returns the recorded decisions about a release. For OCI repositories, use
+	// oci.Decisions. It is called only if an approval is required. If nil, these releases are refused.
 	Decisions func(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error)
 	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool

@@ -36,8 +36,8 @@ func (e Environment) Reads(place string) (bool, error) {
 	return slices.ContainsFunc(files.Chosen(), func(path string) bool { return isSameFile(path, place) }), err
 }
 
-// isSameFile reports whether two paths refer to the same file, which can be missing if
-// the paths are equal.
+// isSameFile reports whether two paths refer to the same file. Equal paths are the same
+// file even if it doesn't exist.
 func isSameFile(path, place string) bool {
 	if path == place {
 		return true
