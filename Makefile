@@ -67,10 +67,10 @@ thorough: ## run all checks for a change: lint, cross, race, raceless, e2e
 	@.ci/phases thorough lint cross race raceless e2e-tools e2e
 
 # .ci/run runs only the parts that a change affects. The workflow "Nightly" runs all parts.
-NIGHTLY = faults fuzz distribution wine
+NIGHTLY = faults fuzz distribution wine site-test
 
 .PHONY: nightly
-nightly: ## run the slowest checks: faults, fuzz, distribution, wine; NIGHTLY=fuzz runs one of them
+nightly: ## run the slowest checks: faults, fuzz, distribution, wine, site-test; NIGHTLY=fuzz runs one of them
 	@.ci/phases nightly $(NIGHTLY)
 
 # Requires zsh, fish, mandoc, shellcheck, curl, unzip, dpkg, rpm, nix-hash, and a Git checkout.
@@ -185,8 +185,13 @@ e2e: build $(E2E_TOOLS) ## run all end-to-end tests
 
 # Requires Chromium, Node, and npm. BROWSERFLAGS='-run TestFinding' runs one test, and BROWSERFLAGS=-update updates the screenshots in docs/serve.md.
 .PHONY: browser
-browser: build site e2e/browser/node_modules ## test the web pages of serve and the documentation site with Chromium, including accessibility with axe-core
-	TOFU_OCI="$(BIN)/tofu-oci" SITE="$(BIN)/site" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) ./browser $(BROWSERFLAGS)
+browser: build e2e/browser/node_modules ## test the web pages of serve with Chromium, including accessibility with axe-core
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) -skip ^TestSite ./browser $(BROWSERFLAGS)
+
+# Requires Chromium, Node, and npm.
+.PHONY: site-test
+site-test: build site e2e/browser/node_modules ## test the documentation site with Chromium: links, sizes, accessibility, search, and the version switch
+	TOFU_OCI="$(BIN)/tofu-oci" ROOT="$(CURDIR)" HUGO="$(CURDIR)/$(HUGO)" $(GO) test -C e2e -tags browser -count=1 -timeout $(E2ETIME) -run ^TestSite ./browser
 
 # package-lock.json pins the package by hash, without a URL, so that npm uses the configured registry.
 e2e/browser/node_modules site/node_modules: %/node_modules: %/package-lock.json
@@ -208,10 +213,10 @@ site-serve: site ## serve the documentation site on loopback, and rebuild change
 tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) $(HUGO) ## build the pinned tools into bin/tools
 
 .PHONY: demo
-demo: ## run the demonstration, e2e/demo
+demo: ## run the demonstration, e2e/demo; its last step uses tofu from PATH
 	@echo "make demo: compiles tofu-oci, a small program, and a real provider. The first run takes minutes, later runs seconds."
-	@$(MAKE) --no-print-directory build
-	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo
+	@began=$$(date +%s); $(MAKE) --no-print-directory build && \
+	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo -began "$$began"
 
 .PHONY: recording
 recording: build ## run the demonstration and generate docs/images/demo.svg
@@ -223,8 +228,8 @@ bench: build $(E2E_TOOLS) $(MODULE_PEERS) ## run the benchmarks
 	$(E2E_ENV) ORAS="$(TOOLS)/oras" $(GO) test -C e2e -run '^$$' -bench . -timeout $(E2ETIME) ./...
 
 .PHONY: bench-peers
-bench-peers: build $(E2E_TOOLS) $(PEERS) ## compare with other tools, and write the table to e2e/RESULTS.md
-	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
+bench-peers: build $(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) ## compare with other tools, and write the table to e2e/RESULTS.md
+	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" ORAS="$(TOOLS)/oras" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
 
 .PHONY: bench-serve
 bench-serve: build $(LOADER) ## measure serve under load and compared with nginx, and write the tables to e2e/RESULTS.md; requires Linux

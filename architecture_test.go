@@ -28,11 +28,13 @@ type listed struct {
 // tests. Each package must have a row. Dependencies point down.
 var rows = map[string][]string{
 	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/networkmirror", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/gate", "internal/httpclient", "internal/launch", "internal/metrics", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/sealed", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
+		"templates",
 	},
+	"templates": {},
 	"internal/explain": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
+		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/networkmirror", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
 		"internal/catalog", "internal/git", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
 	},
 	"internal/report": {
@@ -79,15 +81,16 @@ var rows = map[string][]string{
 	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
 	"internal/catalog": {
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
-		"internal/bounded", "internal/httpclient", "internal/schedule",
+		"internal/bounded", "internal/httpclient", "internal/schedule", "internal/text",
 	},
 	"internal/serve/api": {"pkg/finding", "pkg/provider", "internal/bounded", "internal/httpclient"},
 	"internal/serve/pullthrough": {
 		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
+		"internal/serve/spool", "internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
 	},
+	"internal/serve/spool": {"pkg/artifact", "pkg/provider", "internal/atomicfile", "internal/bounded", "internal/transfer"},
 	"pkg/serve": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
+		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "internal/serve/spool", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
 		"internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text",
 	},
 	"internal/launch": {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
@@ -97,12 +100,13 @@ var rows = map[string][]string{
 		"internal/credentials", "internal/opentofu/cliconfig", "internal/stricthcl",
 	},
 
-	"pkg/source/origin":     {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text", "internal/transfer"},
-	"pkg/source/oci":        {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "internal/schedule"},
-	"pkg/source/builddir":   {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip", "internal/text"},
-	"pkg/source/filesystem": {"pkg/provider", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip"},
-	"pkg/source":            {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
-	"pkg/store":             {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/bounded"},
+	"pkg/source/origin":        {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text", "internal/transfer"},
+	"pkg/source/networkmirror": {"pkg/provider", "pkg/source/origin", "pkg/store", "pkg/sums", "internal/atomicfile", "internal/httpclient", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer"},
+	"pkg/source/oci":           {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "internal/schedule"},
+	"pkg/source/builddir":      {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip", "internal/text"},
+	"pkg/source/filesystem":    {"pkg/provider", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip"},
+	"pkg/source":               {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
+	"pkg/store":                {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/bounded"},
 	"pkg/repository": {
 		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
 		"internal/atomicfile", "internal/bounded", "internal/httpclient", "internal/memo", "internal/text", "internal/schedule", "internal/transfer",
@@ -119,7 +123,7 @@ var rows = map[string][]string{
 
 	"internal/sbom":        {"pkg/provider"},
 	"internal/packagezip":  {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
-	"internal/transfer":    {"pkg/provider", "internal/bounded", "internal/httpclient", "internal/schedule"},
+	"internal/transfer":    {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/schedule"},
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
@@ -130,7 +134,7 @@ var rows = map[string][]string{
 	"internal/schedule":    {},
 	"internal/stricthcl":   {"pkg/provider"},
 	"internal/metrics":     {"pkg/provider", "pkg/serve", "internal/bounded", "internal/serve/pullthrough"},
-	"internal/outcome":     {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/sync", "internal/atomicfile", "internal/bounded", "internal/explain", "internal/httpclient", "internal/metrics", "internal/text"},
+	"internal/outcome":     {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/serve", "pkg/sync", "internal/atomicfile", "internal/bounded", "internal/explain", "internal/httpclient", "internal/metrics", "internal/text"},
 	"internal/commandline": {
 		"pkg/provider",
 		"internal/text",
@@ -260,7 +264,7 @@ func exits(t *testing.T, path string) (found bool) {
 // goList returns the packages of the module, except those in the root.
 func goList(t *testing.T) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./cmd/...", "./pkg/...", "./internal/...")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,Deps", "./cmd/...", "./pkg/...", "./internal/...", "./templates")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {

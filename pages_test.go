@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
 )
 
-var packageCell = regexp.MustCompile("`((?:cmd|pkg|internal)/[a-z/_-]+(?:\\.go)?)[^`]*`")
+var packageCell = regexp.MustCompile("`((?:(?:cmd|pkg|internal)/[a-z/_-]+|templates)(?:\\.go)?)[^`]*`")
 
 // TestArchitecturePage checks that docs/architecture.md lists each package, and that
 // all packages and files on the page exist. Packages for tests share one line.
@@ -62,7 +63,7 @@ func TestLinks(t *testing.T) {
 	if err != nil || len(actions) == 0 {
 		t.Fatalf("%d pages of actions, %v", len(actions), err)
 	}
-	for _, page := range append(append(pages, actions...), "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md") {
+	for _, page := range append(append(pages, actions...), "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "ROADMAP.md", "MAINTAINERS.md", "CODE_OF_CONDUCT.md") {
 		for _, match := range link.FindAllStringSubmatch(read(t, page), -1) {
 			to := page
 			if match[1] != "" {
@@ -87,4 +88,40 @@ func anchors(t *testing.T, page string) (all []string) {
 		all = append(all, strings.ReplaceAll(text, " ", "-"))
 	}
 	return all
+}
+
+// TestIssueForms checks that each issue form has a description, and fields with
+// different IDs.
+func TestIssueForms(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(filepath.Join(".github", "ISSUE_TEMPLATE", "*.yml"))
+	if err != nil || len(paths) < 3 {
+		t.Fatalf("%d forms, %v", len(paths), err)
+	}
+	for _, path := range paths {
+		if filepath.Base(path) == "config.yml" {
+			continue
+		}
+		var form struct {
+			Name, Description string
+			Labels            []string
+			Body              []struct {
+				Type, ID    string
+				Attributes  struct{ Label, Description, Render string }
+				Validations struct{ Required bool }
+			}
+		}
+		decoder := yaml.NewDecoder(strings.NewReader(read(t, path)))
+		decoder.KnownFields(true)
+		if err := decoder.Decode(&form); err != nil || form.Name == "" || form.Description == "" || len(form.Body) == 0 {
+			t.Errorf("%s: %+v, %v", path, form, err)
+		}
+		ids := map[string]bool{}
+		for _, field := range form.Body {
+			if ids[field.ID] || field.ID == "" || field.Attributes.Label == "" || field.Type != "input" && field.Type != "textarea" {
+				t.Errorf("%s: unexpected field %+v", path, field)
+			}
+			ids[field.ID] = true
+		}
+	}
 }

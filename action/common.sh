@@ -24,7 +24,7 @@ trimmed() {
 	printf '%s' "${text%"${text##*[![:space:]]}"}"
 }
 
-# random prints an unpredictable word.
+# random prints an unpredictable string.
 random() { od -An -N16 -tx1 /dev/urandom | tr -d ' \n'; }
 
 # output sets a step output. The value can't contain the random delimiter.
@@ -35,7 +35,7 @@ output() {
 }
 
 # args contains the arguments for tofu-oci. flag adds a flag with a value, each adds a flag for every line of a list, and
-# switch adds a Boolean flag. more adds the flags in the input named flags, and arguments adds the lines of a list.
+# switch adds a Boolean flag. more adds the flags of the input "flags", and arguments adds each line of a list.
 args=()
 
 flag() {

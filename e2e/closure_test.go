@@ -2,7 +2,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,10 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/tofu-oci/tofu-oci/e2e/fixture"
-	"github.com/tofu-oci/tofu-oci/internal/testing/gittest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
 // installedModule is an entry of modules.json.
@@ -37,50 +32,18 @@ func installedIn(t *testing.T, root string) []installedModule {
 // installs the same modules from the tofu-oci server.
 func TestMirrorClosure(t *testing.T) {
 	t.Parallel()
-	// 1. A git repository, a module registry, and a configuration
-	dir := t.TempDir()
-	repo, err := gittest.New(t.Context(), filepath.Join(dir, "modules.git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	origin, _ := serveOrigin(t, origintest.Options{})
-	repositories, err := gittest.Handler(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	serve := func(handler http.Handler) (url string, stop func()) {
-		url, stop, err := fixture.Serve(t.Context(), world.ca, handler)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(stop)
-		return url, stop
-	}
-	gitURL, stopGit := serve(http.StripPrefix("/git", repositories))
-	originURL, stopOrigin := serve(origin)
-	for module, files := range nestedModules {
-		name, version, _ := strings.Cut(module, "@")
-		var entries []gittest.Entry
-		for path, text := range files {
-			entries = append(entries, gittest.Entry{Path: path, Content: text})
-		}
-		if _, err := repo.Commit(t.Context(), entries, name+"-"+version); err != nil {
-			t.Fatal(err)
-		}
-		origin.AddModule(origintest.Module{Name: "acme/" + name + "/test", Version: version, Location: "git::" + gitURL + "/git/modules.git?ref=" + name + "-" + version})
-	}
-	configuration := usesStack + "module \"direct\" {\n  source = \"git::" + gitURL + "/git/modules.git//local?ref=greeting-2.0.1\"\n}\n"
-	root := t.TempDir()
+	// 1. A module registry and a configuration
+	origin := serveModuleOrigin(t, nestedModules)
+	configuration := usesStack + "module \"direct\" {\n  source = \"git::" + origin.gitURL + "/modules.git//local?ref=greeting-2.0.1\"\n}\n"
+	root, config := t.TempDir(), filepath.Join(t.TempDir(), "tofurc")
 	write(t, filepath.Join(root, "main.tf"), configuration)
-	config := filepath.Join(t.TempDir(), "tofurc")
-	write(t, config, "host \"registry.opentofu.org\" {\n  services = {\n    \"modules.v1\" = \""+originURL+"/v1/modules/\"\n  }\n}\n")
+	write(t, config, origin.config)
 
 	// 2. The mirror
 	to := startRegistry(t) + "/modules/{namespace}/{name}/{system}"
 	cmd := command(t, programs.tofuOCI, "module", "mirror", "--root", root, "--to", to, "--config", config, "--ca-file", world.caFile)
-	cmd.Env = append(cmd.Env, "GIT_SSL_CAINFO="+world.caFile)
 	output, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(output), "main.tf:7: module.direct: git::"+gitURL+"/git/modules.git//local: a CLI configuration cannot redirect git repositories") {
+	if err != nil || !strings.Contains(string(output), "main.tf:7: module.direct: git::"+origin.gitURL+"/modules.git//local: a CLI configuration cannot redirect git repositories") {
 		t.Fatalf("%v\n%s", err, output)
 	}
 
@@ -92,22 +55,17 @@ func TestMirrorClosure(t *testing.T) {
 		write(t, path, cliConfig)
 		init := command(t, programs.tofu, "init", "-input=false", "-no-color")
 		init.Dir = dir
-		init.Env = append(init.Env, append(environment, "TF_CLI_CONFIG_FILE="+path, "GIT_SSL_CAINFO="+world.caFile)...)
+		init.Env = append(init.Env, append(environment, "TF_CLI_CONFIG_FILE="+path)...)
 		if output, err := init.CombinedOutput(); err != nil {
 			t.Fatalf("%v\n%s", err, output)
 		}
 		return installedIn(t, dir)
 	}
-	text, err := os.ReadFile(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := install(string(text))
+	want := install(origin.config)
 	url, _ := startServe(t, "--modules-from", to)
-	stopGit()
-	stopOrigin()
-	gitMirror, _ := serve(http.StripPrefix("/git", repositories))
-	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--git-mirror", strings.TrimPrefix(gitURL, "https://")+"="+gitMirror)
+	origin.stop()
+	gitMirror, _ := serveHandler(t, origin.repositories)
+	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--git-mirror", strings.TrimPrefix(origin.gitURL, "https://")+"="+gitMirror)
 	setting := regexp.MustCompile(`--add '(url\S+)' '(https\S+)'`).FindStringSubmatch(blocks)
 	if setting == nil {
 		t.Fatalf("no git command in\n%s", blocks)

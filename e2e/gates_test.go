@@ -109,7 +109,7 @@ func TestGateDeniesVulnerableProvider(t *testing.T) {
 	layout := "oci-layout:" + filepath.ToSlash(t.TempDir()) + "/{namespace}/{type}"
 	duplicate := []string{"copy", "hashicorp/time@" + fixture.TimeVersion, "--from", to, "--to", layout}
 	out := fails(t, command(t, programs.tofuOCI, append(duplicate, "--ca-file", world.caFile)...), 1)
-	wants(t, out, `the allowance of gate "govulncheck" expired`)
+	wants(t, out, `the allow decision of gate "govulncheck" expired`)
 	wants(t, fails(t, gated(t, gate, duplicate...), 4), "version is denied: contains "+vulnerability)
 	// 5. A longer exception renews the allowance.
 	write(t, exceptions, vulnerability+" 2100-01-01\n")

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/gittest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -73,7 +74,7 @@ func makeWorld(dir string) (err error) {
 		return err
 	}
 	world.caFile = filepath.Join(dir, "ca.pem")
-	if err := os.WriteFile(world.caFile, world.ca.PEM(), 0o600); err != nil {
+	if err := gittest.Environment(dir, world.ca.PEM()); err != nil { // writes caFile
 		return err
 	}
 	world.release, err = fixture.TimeRelease(context.Background(), programs.timeModule, dir, world.platforms...)

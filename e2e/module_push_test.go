@@ -71,6 +71,31 @@ func TestTofuInstallsPushedModules(t *testing.T) {
 	}
 }
 
+// pushedFile is a part of a file with common elements of the language.
+const pushedFile = `/*
+ * The rules %[2]d of the file %[1]d.
+ */
+locals {
+  names_%[1]d_%[2]d = { for k, n in var.subnets : k => "${var.prefix}-${n.name}" if n.enabled }
+}
+variable "v%[1]d_%[2]d" { type = string }
+resource "aws_security_group_rule" "r%[1]d_%[2]d" {
+  for_each = toset([for s in local.names_%[1]d_%[2]d : s])
+  type     = "ingress" // from other networks
+  dynamic "ingress" {
+    for_each = var.rules
+    content {
+      from_port = ingress.value.from
+      to_port   = ingress.value["to"]
+    }
+  }
+  policy = <<-EOT
+    {"Version": "2012-10-17", "Resource": "${aws_vpc.this.arn}"}
+  EOT
+  tags = merge(var.tags, { Name = format("%%s-%%d", var.name, %[2]d) })
+}
+`
+
 // maxPushRatio is the maximum duration of module push, divided by the duration of zip
 // and oras push.
 const maxPushRatio = 2
@@ -86,8 +111,8 @@ func BenchmarkModulePush(b *testing.B) {
 	host, dir := startRegistry(b), b.TempDir()
 	for i := range 1000 { // files of 5 kB
 		text := ""
-		for v := range 36 {
-			text += fmt.Sprintf("variable \"v%d_%d\" {\n  description = \"The variable %d of the file %d, with a text of a typical length.\"\n  type        = string\n}\n", i, v, v, i)
+		for v := range 9 {
+			text += fmt.Sprintf(pushedFile, i, v)
 		}
 		write(b, filepath.Join(dir, fmt.Sprintf("file%d.tf", i)), text)
 	}

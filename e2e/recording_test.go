@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/e2e/recording"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
@@ -48,5 +49,12 @@ func TestRecording(t *testing.T) {
 		if diff := cmp.Diff(form(output(t, cmd)), form(drawn[i].Output)); diff != "" {
 			t.Errorf("the picture is outdated: run make recording. Output of %s (-current +picture):\n%s", step.Command, diff)
 		}
+	}
+	// The demonstration then installs the provider from the layout.
+	write(t, filepath.Join(dir, recording.Dir, "project", "main.tf"), recording.Configuration)
+	cmd := command(t, programs.tofuOCI, strings.Fields(recording.Install().Command)...)
+	cmd.Dir, cmd.Env = dir, append(cmd.Env, "PATH="+filepath.Dir(programs.tofu)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if text := output(t, cmd); !strings.Contains(text, "Using hashicorp/time v"+fixture.TimeVersion) {
+		t.Errorf("tofu init printed\n%s", text)
 	}
 }

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,6 +45,9 @@ module "stack" {
 output "text" { value = module.stack.text }
 `
 
+// stackVersions contains the module versions that usesStack selects.
+var stackVersions = map[string]string{"stack": "1.2.0", "stack.greeting": "2.0.1", "stack.part": "1.0.0"}
+
 // pushNestedModules stores the modules in the repositories of a template.
 func pushNestedModules(t *testing.T, template string) {
 	t.Helper()
@@ -77,18 +79,8 @@ func (c client) planStack(t *testing.T, configuration, cliConfig string) map[str
 	if out := c.run(t, dir, cliConfig, "plan"); !strings.Contains(out, `"hello stack with a part"`) {
 		t.Errorf("wrong plan:\n%s", out)
 	}
-	var installed struct {
-		Modules []struct{ Key, Version string }
-	}
-	data, err := os.ReadFile(filepath.Join(dir, ".terraform", "modules", "modules.json"))
-	if err == nil {
-		err = json.Unmarshal(data, &installed)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	versions := map[string]string{}
-	for _, m := range installed.Modules {
+	for _, m := range installedIn(t, dir) {
 		if m.Version != "" {
 			versions[m.Key] = m.Version
 		}
@@ -102,7 +94,6 @@ func (c client) planStack(t *testing.T, configuration, cliConfig string) map[str
 func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read after the subtests
 	t.Parallel()
 	const variables = "/{namespace}/{name}/{system}"
-	want := map[string]string{"stack": "1.2.0", "stack.greeting": "2.0.1", "stack.part": "1.0.0"}
 	hash := sha256.Sum256([]byte("canary-of-ci"))
 	rules := filepath.Join(t.TempDir(), "rules.hcl")
 	write(t, rules, fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  modules = [\"*/*/*/*\"]\n}\n", hex.EncodeToString(hash[:])))
@@ -112,11 +103,11 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 			url, log := startServe(t, append(flags, "--modules-from", from)...)
 			for _, c := range clients() {
 				t.Run(name+"/"+kind+"/"+c.name, func(t *testing.T) {
-					redirected := fmt.Sprintf("host %q {\n  services = {\n    \"modules.v1\" = \"%s/v1/modules/%s/\"\n  }\n}\n", c.registryHost(), url, c.registryHost())
+					redirected := modulesAt(c.registryHost(), url+"/v1/modules/"+c.registryHost()+"/")
 					if kind == "token" {
 						redirected += login("https://" + c.registryHost())
 					}
-					if diff := cmp.Diff(want, c.planStack(t, usesStack, redirected)); diff != "" {
+					if diff := cmp.Diff(stackVersions, c.planStack(t, usesStack, redirected)); diff != "" {
 						t.Errorf("installed modules (-want +got):\n%s", diff)
 					}
 				})
@@ -133,7 +124,7 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 		// The URL without a host provides the modules for any host. Clients don't support
 		// module registries at localhost.
 		url, _ := startServe(t, "--modules-from", from)
-		anyHost := fmt.Sprintf("host \"modules.example.com\" {\n  services = {\n    \"modules.v1\" = \"%s/v1/modules/\"\n  }\n}\n", url)
+		anyHost := modulesAt("modules.example.com", url+"/v1/modules/")
 		for _, c := range clients() {
 			t.Run(name+"/any host/"+c.name, func(t *testing.T) {
 				dir := t.TempDir()
@@ -144,5 +135,61 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 				}
 			})
 		}
+	}
+}
+
+// TestServePullsModules checks that the real clients install a module with two nested
+// modules that are not mirrored yet through the server. Afterward, the same server and a
+// restarted server must serve them without the module registry.
+func TestServePullsModules(t *testing.T) {
+	t.Parallel()
+	origin, config := serveModuleOrigin(t, nestedModules), filepath.Join(t.TempDir(), "tofurc")
+	write(t, config, origin.config)
+	from := startRegistry(t) + "/modules/{hostname}/{namespace}/{name}/{system}"
+	flags := []string{"--modules-from", from, "--config", config}
+	for _, c := range clients() {
+		flags = append(flags, "--modules-pull-through", c.registryHost()+"/acme/*/*")
+	}
+	install := func(url string) {
+		for _, c := range clients() {
+			redirected := modulesAt(c.registryHost(), url+"/v1/modules/"+c.registryHost()+"/")
+			if diff := cmp.Diff(stackVersions, c.planStack(t, usesStack, redirected)); diff != "" {
+				t.Errorf("%s: installed modules (-want +got):\n%s", c.name, diff)
+			}
+		}
+	}
+	url, _ := startServe(t, flags...)
+	install(url)
+	origin.stop()
+	install(url)
+	restarted, _ := startServe(t, flags...)
+	install(restarted)
+	verified := run(t, programs.tofuOCI, "verify", "--from", from, "--deep", "--ca-file", world.caFile)
+	for _, c := range clients() {
+		if !strings.Contains(verified, c.registryHost()+"/acme/stack/test") {
+			t.Errorf("the module for %s is not mirrored:\n%s", c.name, verified)
+		}
+	}
+}
+
+// TestServeHostBlock installs a module and the provider that it requires from the server
+// with a host block that contains both services, and the installation method direct.
+func TestServeHostBlock(t *testing.T) {
+	t.Parallel()
+	m, modules := newTimeMirror(t, string(provider.DefaultHost)), "oci-layout:"+filepath.ToSlash(t.TempDir())
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
+	run(t, programs.tofuOCI, "module", "push", dir, "--to", modules+"/acme/timer/test", "--version", "1.0.0")
+	url, log := startServe(t, "--from", m.repository, "--modules-from", modules+"/{namespace}/{name}/{system}")
+	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--modules-host", string(provider.DefaultHost)+"="+url+"/v1/providers/")
+	for _, c := range clients() {
+		dir := t.TempDir()
+		write(t, filepath.Join(dir, "main.tf"), "module \"timer\" {\n  source  = \"registry.opentofu.org/acme/timer/test\"\n  version = \"~> 1.0\"\n}\noutput \"unix\" { value = module.timer.unix }\n")
+		c.run(t, dir, blocks+"provider_installation {\n  direct {}\n}\n", "init")
+		c.run(t, dir, blocks+"provider_installation {\n  direct {}\n}\n", "apply", "-auto-approve")
+	}
+	out, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(out), "route=module-archive") || !strings.Contains(string(out), "route=archive") {
+		t.Errorf("the log doesn't contain the archives of the module and the provider: %v\n%s", err, out)
 	}
 }

@@ -55,7 +55,7 @@ func TestTakeover(t *testing.T) {
 	if err := origin.Add(t.Context(), thief); err != nil {
 		t.Fatal(err)
 	}
-	if output := tofuOCI(4, "mirror", "acme/drill", "--to", pinned, "--trust", pins); !strings.Contains(output, "to other keys") {
+	if output := tofuOCI(4, "mirror", "acme/drill", "--to", pinned, "--trust", pins); !strings.Contains(output, "to different keys") {
 		t.Errorf("unexpected output for the pinned mirror:\n%s", output)
 	}
 	if output := tofuOCI(0, "list", "acme/drill", "--from", pinned); strings.TrimSpace(output) != "1.0.0" {

@@ -38,7 +38,7 @@ func TestUploadResumes(t *testing.T) {
 	way := newCutting(t, startRegistry(t), size*3/5)
 	cmd := command(t, programs.tofuOCI, "mirror", "acme/large", "--to", way.host+"/up/{type}", "--config", config, "--ca-file", world.caFile)
 	out, err := cmd.CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "was interrupted, retrying") {
+	if err != nil || !strings.Contains(string(out), "was interrupted; retrying") {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	if sent := way.sent.Load(); sent < size || sent > size*3/2 {

@@ -39,25 +39,28 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; no partial results were left behind; rerun the command to continue")
+		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; completed work was kept; rerun the command to continue")
 	case !reported:
-		_, _ = fmt.Fprint(stderr, report.Printable(explain.Text(err, explain.Hint(err))))
+		_, _ = fmt.Fprint(report.Colored(stderr), report.Printable(explain.Text(err, explain.Hint(err))))
 	}
 	run.debug.Ended(code)
 	return code
 }
 
-// state is a run's state that the actions share.
+// state contains the data that all actions of a run share.
 type state struct {
-	// variables maps the names of flags set by environment variables to the variables.
+	// variables maps flag names to the environment variables that set the flags.
 	variables map[string]string
 	// debug is nil without --debug.
 	debug *report.Debug
-	// reporting reports whether an action is running that prints its errors as JSON.
+	// reporting reports whether the running action prints its own errors as JSON.
 	reporting bool
+	// complete replaces the command's action during shell completion. In other runs, it
+	// is nil.
+	complete func(*command)
 }
 
-// stateKey is the key of the [state] in the metadata of an app.
+// stateKey is the key of the [state] in an app's metadata.
 const stateKey = "state"
 
 func stateOf(app *cli.App) *state { return app.Metadata[stateKey].(*state) }
@@ -76,11 +79,11 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	}
 	app.Usage, _, app.Description = helpOf(app.Name)
 	addHelp("", app.Commands)
-	commandline.Prepare(app, commandline.Width(stdout), func(command *cli.Command) {
+	commandline.Prepare(app, func(command *cli.Command) {
 		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"})
 		command.Before = func(c *cli.Context) error {
 			for _, warning := range commandline.UnknownVariables(app.Commands, os.Environ(), passphraseVariable) {
-				_, _ = fmt.Fprintln(stderr, report.Printable(report.OneLine("warning: "+warning)))
+				_, _ = fmt.Fprintln(report.Colored(stderr), report.OneLine("warning: "+warning))
 			}
 			return startDebug(c)
 		}

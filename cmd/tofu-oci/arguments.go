@@ -32,7 +32,7 @@ func lockFileFlag(usage string) cli.Flag {
 }
 
 func rootFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select the requirements of the root module `DIR` (repeatable)"}
+	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select the requirements of the root module in `DIR` (repeatable)"}
 }
 
 func platformFlag(usage string) cli.Flag {
@@ -42,13 +42,13 @@ func platformFlag(usage string) cli.Flag {
 // versionFlags returns the flags that select versions.
 func versionFlags(versions string) []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "latest", Category: commandline.GroupSelection, Usage: "the newest `N` " + versions},
-		&cli.BoolFlag{Name: "all", Category: commandline.GroupSelection, Usage: "all " + versions + " except pre-releases"},
+		&cli.IntFlag{Name: "latest", Category: commandline.GroupSelection, Usage: "select the newest `N` " + versions},
+		&cli.BoolFlag{Name: "all", Category: commandline.GroupSelection, Usage: "select all " + versions + " except pre-releases"},
 	}
 }
 
 func aliasFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: accept releases of STORED as REQUESTED (repeatable)"}
+	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: for REQUESTED, use releases stored under STORED (repeatable)"}
 }
 
 func dryRunFlag(usage string) cli.Flag {
@@ -59,8 +59,8 @@ func failFastFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "fail-fast", Category: commandline.GroupOperation, Usage: "don't start new items after the first failure"}
 }
 
-// requiredProviders returns the PROVIDERs of the command line and of --sources. Without
-// any PROVIDER, it returns an error.
+// requiredProviders returns the PROVIDERs on the command line and in the --sources
+// files. Without any PROVIDER, it returns an error.
 func requiredProviders(cmd *command) ([]provider.Requirement, error) {
 	if !hasProviders(cmd.c) && !cmd.c.IsSet("root") {
 		or := ""
@@ -75,11 +75,23 @@ func requiredProviders(cmd *command) ([]provider.Requirement, error) {
 	return providers(cmd)
 }
 
+// requiredProvider is like requiredProviders, but requires exactly one PROVIDER.
+func requiredProvider(cmd *command) (provider.Requirement, error) {
+	wanted, err := requiredProviders(cmd)
+	if err != nil {
+		return provider.Requirement{}, err
+	}
+	if len(wanted) > 1 {
+		return provider.Requirement{}, usagef("got %d arguments: want one PROVIDER", len(wanted))
+	}
+	return wanted[0], nil
+}
+
 // hasProviders reports whether PROVIDERs are specified as arguments or in a file.
 func hasProviders(c *cli.Context) bool { return c.Args().Present() || c.IsSet("sources") }
 
-// providers returns the PROVIDERs of the command line, followed by the PROVIDERs of
-// --sources. Duplicates are omitted.
+// providers returns the PROVIDERs on the command line, followed by those in the
+// --sources files. It omits duplicates.
 func providers(cmd *command) ([]provider.Requirement, error) {
 	var wanted []provider.Requirement
 	places := map[string]string{}
@@ -160,8 +172,9 @@ func parsePlatform(s string) (provider.Platform, error) {
 	return p, flagError("platform", err)
 }
 
-// latest returns the number of versions that --all or --latest selects per PROVIDER, or
-// otherwise if neither is set. Zero means all versions.
+// latest returns the number of versions that --all or --latest selects per PROVIDER.
+// Zero means all versions. If neither flag is set, latest returns the value of
+// otherwise.
 func latest(c *cli.Context, otherwise int) (int, error) {
 	switch {
 	case c.Bool("all"):
@@ -174,7 +187,7 @@ func latest(c *cli.Context, otherwise int) (int, error) {
 	return c.Int("latest"), nil
 }
 
-// parse parses the value of a flag.
+// parse parses the value of a flag with parser and stores the result in *to.
 func parse[T any](c *cli.Context, flag string, to *T, parser func(string) (T, error)) (err error) {
 	*to, err = parser(c.String(flag))
 	return flagError(flag, err)
@@ -188,19 +201,25 @@ func parseSet[T any](c *cli.Context, flag string, to *T, parser func(string) (T,
 	return parse(c, flag, to, parser)
 }
 
-// parseAll is like parse, for a repeatable flag.
+// parseAll is like parse, but appends all values of a repeatable flag to a list.
 func parseAll[S ~[]T, T any](c *cli.Context, flag string, to *S, parser func(string) (T, error)) error {
-	for _, text := range c.StringSlice(flag) {
+	return flagError(flag, parseEach(c.StringSlice(flag), to, parser))
+}
+
+// parseEach parses values and appends them to a list.
+func parseEach[S ~[]T, T any](values []string, to *S, parser func(string) (T, error)) error {
+	for _, text := range values {
 		value, err := parser(text)
 		if err != nil {
-			return flagError(flag, err)
+			return err
 		}
 		*to = append(*to, value)
 	}
 	return nil
 }
 
-// flagError returns an error about the value of a flag, or nil if err is nil.
+// flagError wraps err as an error about the value of a flag. If err is nil, flagError
+// returns nil.
 func flagError(flag string, err error) error {
 	if err == nil {
 		return nil
@@ -208,7 +227,8 @@ func flagError(flag string, err error) error {
 	return usagef("--%s: %w", flag, err)
 }
 
-// misuse returns an error about the command line or the configuration, or nil if err is nil.
+// misuse wraps err as an error about the command line or the configuration. If err is
+// nil, misuse returns nil.
 func misuse(err error) error {
 	if err == nil {
 		return nil
@@ -224,7 +244,7 @@ type selection struct {
 	locked lock.Selections
 }
 
-// selectProviders parses the PROVIDERs and reads the files of --lock-file. If both are
+// selectProviders parses the PROVIDERs and reads the --lock-file files. If both are
 // specified, the PROVIDERs restrict the locked providers.
 func selectProviders(cmd *command) (s selection, err error) {
 	names := cmd.c.StringSlice("lock-file")
@@ -255,19 +275,19 @@ func selectProviders(cmd *command) (s selection, err error) {
 	return s, err
 }
 
-// limit restricts a source to locked packages.
+// limit restricts a source to the locked packages.
 func (cmd *command) limit(src provider.Source, s selection) provider.Source {
 	if s.locked == nil {
 		return src
 	}
 	return lock.NewSource(src, s.locked, lock.Options{Progress: cmd.out.Progress()}, func(p provider.Package) {
-		cmd.out.Note("%s %s for %s: verified by its h1 hash, because the lock file has no zh hash of the zip", p.Address, p.Version, p.Platform)
+		cmd.out.Note("%s %s for %s: verified with its h1 hash, because the lock file has no zh hash for the zip", p.Address, p.Version, p.Platform)
 	})
 }
 
 // warnDenied warns about denied versions that a requirement would otherwise select. n
 // is the number of requested versions, or zero for all versions. selected contains the
-// selected versions.
+// versions that were selected instead.
 func (cmd *command) warnDenied(src provider.Source, r provider.Requirement, n int, selected ...provider.Version) {
 	for _, v := range source.Denied(cmd.c.Context, src, r, n, selected) {
 		cmd.out.Warn("skipping denied version %s %s", r.Address, v)

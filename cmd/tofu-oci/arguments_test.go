@@ -48,7 +48,7 @@ func TestFlagOrder(t *testing.T) {
 		{"help before a command", "--help mirror", "mirror --help"},
 		{"help alone", "help", "--help"},
 		{"a command of a command", "cache info --output json", "cache info --output json --"},
-		{"its flags last", "cache prune x --dry-run --cache D", "cache prune --dry-run --cache D -- x"},
+		{"its flags last", "trust check x --all --from D", "trust check --all --from D -- x"},
 		{"none of its commands", "cache", "cache --help"},
 		{"its help", "cache info --cache D -h", "cache info --help"},
 		{"help for it", "help cache info", "cache info --help"},
@@ -93,8 +93,11 @@ func TestFlagOrderErrors(t *testing.T) {
 		{"mirror a/b --dry-run=maybe", `invalid --dry-run "maybe": want true or false`},
 		{"list a/b --timeout 5", `invalid --timeout "5": missing unit; did you mean 5s?`},
 		{"list a/b --timeout 1.5min", `invalid --timeout "1.5min": the unit must be ms, s, m, or h; did you mean 1.5m?`},
-		{"list a/b --timeout 3days", `invalid --timeout "3days": the unit must be ms, s, m, or h, such as 30s or 2m`},
+		{"list a/b --timeout 3days", `invalid --timeout "3days": the unit must be ms, s, m, or h, as in 30s or 2m`},
 		{"list a/b --timeout long", `invalid --timeout "long": want a duration, such as 30s or 2m`},
+		{"cache info x", `unexpected argument "x"; see tofu-oci cache info --help`},
+		{"version x", `unexpected argument "x"; see tofu-oci version --help`},
+		{"sync plan a b", "got 2 arguments: want one DECLARATION; see tofu-oci sync plan --help"},
 	} {
 		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci "+test.args), noVariables)
 		if err == nil || err.Error() != test.want {

@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -17,35 +18,25 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: the CI job's repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		sbomFlag(),
-		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "generate an SBOM of each package with `PROGRAM`"},
+		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "use `PROGRAM` to generate an SBOM for each package"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto adds missing SBOMs from Go build information"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto (generate missing SBOMs from Go build information)"}
 }
 
 func attestationsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch or require attestations"}
-}
-
-// evidenceOptions parses --attestations and --sbom.
-func evidenceOptions(c *cli.Context, o *publish.Options) error {
-	o.Attestations = publish.AttestationMode(c.String("attestations"))
-	mode, _ := c.Value("sbom").(string) // in module push, the flag lists files
-	if o.AutoSBOM = mode == "auto"; mode != "" && !o.AutoSBOM {
-		return usagef("invalid --sbom %q: want auto", mode)
-	}
-	return nil
+	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch (add attestations if they exist) or require"}
 }
 
 func gateFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow or deny releases (repeatable)"}
+	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow, deny, or hold releases (repeatable)"}
 }
 
 func missingRepositoryFlag() cli.Flag {
@@ -53,36 +44,48 @@ func missingRepositoryFlag() cli.Flag {
 }
 
 func digestFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the index digests to `FILE`, one per line"}
+	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`, one per line"}
 }
 
-// checkLevelFlag returns the flag for the check level. levels lists its values.
+// checkLevelFlag returns the flag for the check level. levels lists the values that the
+// command supports.
 func checkLevelFlag(levels string) cli.Flag {
 	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "`LEVEL`: how to check existing versions: " + levels}
 }
 
-// checkOption parses --check-level. It also removes the file of --digest-file, so that a
-// failed run does not leave the digests of an earlier run.
-func checkOption(c *cli.Context, o *publish.Options) error {
+// publishOptions parses the flags of commands that write releases. It also removes the
+// --digest-file file, so that the digests of an earlier run don't remain if this run
+// fails.
+func publishOptions(c *cli.Context) (o publish.Options, err error) {
+	o = publish.Options{
+		Attestations: publish.AttestationMode(c.String("attestations")), AutoSBOM: c.String("sbom") == "auto",
+		NoH1: c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), Recheck: c.Bool("recheck"),
+		Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
+	}
 	if file := c.String("digest-file"); file != "" {
 		switch info, err := os.Stat(file); {
 		case err == nil && info.IsDir():
-			return usagef("--digest-file: %s is a directory", file)
+			return o, usagef("--digest-file: %s is a directory", file)
 		case err == nil && info.Mode().IsRegular():
 			if err := os.Remove(file); err != nil {
-				return flagError("digest-file", err)
+				return o, flagError("digest-file", err)
 			}
 		}
 	}
-	return parseSet(c, "check-level", &o.Check, repository.ParseDepth)
+	err = cmp.Or(
+		parseSet(c, "check-level", &o.Check, repository.ParseDepth),
+		parseSet(c, "sbom-program", &o.SBOM, publish.SBOMProgram),
+		parseAnnotations(c, &o.Index),
+	)
+	return o, err
 }
 
-// artifactOptions parses --check-level and the flags of [artifactFlags] except programs.
-func artifactOptions(c *cli.Context, o *publish.Options) error {
-	if err := cmp.Or(checkOption(c, o), evidenceOptions(c, o)); err != nil {
-		return err
+// parseAnnotations parses --source-url and --annotation.
+func parseAnnotations(c *cli.Context, index *artifact.Options) error {
+	if commandline.FlagNamed(c.Command, "source-url") == nil {
+		return nil // the command has no flags for annotations
 	}
-	o.Index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
+	index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
@@ -91,34 +94,26 @@ func artifactOptions(c *cli.Context, o *publish.Options) error {
 		if key == ocispec.AnnotationSource {
 			return usagef("--annotation %s: use --source-url, which also annotates the manifests", key)
 		}
-		if err := o.Index.Annotate(key, value); err != nil {
+		if err := index.Annotate(key, value); err != nil {
 			return flagError("annotation", err)
 		}
 	}
 	return nil
 }
 
-// openTarget opens a target repository and sets the programs that flags specify for it.
-func (cmd *command) openTarget(o publish.Options, ref template.Reference) (repository.Repository, publish.Options, error) {
+// openTarget opens a repository for writing.
+func (cmd *command) openTarget(ref template.Reference) (repository.Repository, error) {
 	repo, err := repository.Open(ref, cmd.repos)
-	if err != nil {
-		return nil, o, err
+	program := cmd.c.String("on-missing-repository")
+	if err != nil || program == "" || ref.IsLayout() {
+		return repo, err
 	}
-	if err := parseSet(cmd.c, "sbom-program", &o.SBOM, publish.SBOMProgram); err != nil {
-		return nil, o, err
-	}
-	if text := cmd.c.String("on-missing-repository"); text != "" && !ref.IsLayout() {
-		create, err := publish.RepositoryProgram(text, ref.Registry, ref.Name)
-		if err != nil {
-			return nil, o, flagError("on-missing-repository", err)
-		}
-		repo = publish.CreateMissing(repo, create)
-	}
-	return repo, o, nil
+	create, err := publish.RepositoryProgram(program, ref.Registry, ref.Name)
+	return publish.CreateMissing(repo, create), flagError("on-missing-repository", err)
 }
 
-// sourceURLFromCI returns the URL of the repository for which a GitHub Actions or
-// GitLab CI/CD job is running.
+// sourceURLFromCI returns the repository URL of the current GitHub Actions or GitLab
+// CI/CD job.
 func sourceURLFromCI(env func(string) string) string {
 	if server, repository := env("GITHUB_SERVER_URL"), env("GITHUB_REPOSITORY"); server != "" && repository != "" {
 		return server + "/" + repository

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"errors"
-	"io"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -26,116 +23,21 @@ func bundleCommand() *cli.Command {
 	}
 }
 
-func bundleCreateCommand() *cli.Command {
-	return newCommand("create", bundleCreate, []cli.Flag{
-		fromFlag("`REPO`: source repositories"),
-		sourcesFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
-		rootFlag(),
-		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "the versions in targets that the declaration in `FILE` selects"},
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS[@CONSTRAINT]` of a module (repeatable)"},
-		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: source repositories of modules"},
-	}, versionFlags("matching versions"), []cli.Flag{
-		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
-		aliasFlag(),
-		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`; the parts are FILE.1.tar, FILE.2.tar, …"},
-		&cli.StringFlag{Name: "part-size", Category: commandline.GroupOperation, Usage: "write parts of at most `SIZE`, such as 4GB"},
-		signKeyFlag("sign the bundle with the key in `FILE`"),
-		passphraseFlag(),
-	}, trustFlags(), networkFlags(), outputFlags())
-}
-
-func bundleCreate(cmd *command) error {
-	c := cmd.c
-	var o bundle.CreateOptions
-	if o.File = c.String("out"); o.File == "" {
-		return usagef("missing --out: specify the file of the bundle, such as --out mirror.tar")
-	}
-	if err := parseSet(c, "part-size", &o.PartSize, commandline.ParseSize); err != nil {
-		return err
-	}
-	if err := parseSet(c, "since", &o.Since, bundle.ReadInventory); err != nil {
-		return err
-	}
-	selectVersions := cmd.requested
-	if c.String("declaration") != "" {
-		selectVersions = cmd.declared
-	}
-	wanted, err := selectVersions(&o)
-	if err != nil {
-		return err
-	}
-	if cmd.signer != nil {
-		o.Sign = cmd.signer.Sign
-	}
-	o.Publish.Aliases = cmd.aliases
-	o.Tool, o.Trust = "tofu-oci "+thisBuild().Version, string(cmd.policy.Rules.Bytes())
-	o.Options = cmd.mirrorOptions(nil, o.Publish)
-	parts, err := bundle.Create(c.Context, wanted, o)
-	for _, p := range parts {
-		cmd.out.PartWritten(p)
-	}
-	if errors.Is(err, bundle.ErrIncomplete) {
-		cmd.out.Warn("%s", err)
-		err = nil
-	}
-	return cmd.out.FinishRun(err)
-}
-
-// requested returns the providers and modules that arguments and flags select.
-func (cmd *command) requested(o *bundle.CreateOptions) (wanted []provider.Requirement, err error) {
-	if wanted, err = cmd.bundled(); err != nil {
-		return nil, err
-	}
-	if err := cmd.prepare(); err != nil {
-		return nil, err
-	}
-	closure, err := cmd.closure()
-	if err != nil {
-		return nil, err
-	}
-	defer closure.Close()
-	wanted = append(wanted, closure.Providers...)
-	for _, r := range closure.Modules {
-		wanted = append(wanted, bundledModule(r))
-	}
-	o.Publish.Verify = cmd.policy.Verify
-	o.From, err = cmd.bundleRepositories(wanted, "from")
-	return wanted, err
-}
-
-// declared returns the versions that --declaration selects.
-func (cmd *command) declared(o *bundle.CreateOptions) ([]provider.Requirement, error) {
-	s, done, err := syncOptions(cmd)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	wanted, from, err := sync.Stored(cmd.c.Context, s)
-	cmd.policy.Rules = s.Policy.Rules
-	o.From, o.Publish.Verify = cmd.openReader(from), s.Declaration.Verifier(cmd.policy)
-	return wanted, err
-}
-
-// bundled returns the providers and modules of the arguments, --sources, --lock-file, and
-// --module.
+// bundled returns the providers and modules that the arguments, --sources, --lock-file,
+// and --module select.
 func (cmd *command) bundled() (wanted []provider.Requirement, err error) {
-	modules := cmd.c.StringSlice("module")
-	if len(modules) == 0 || hasProviders(cmd.c) || cmd.c.IsSet("lock-file") {
+	if !cmd.c.IsSet("module") || hasProviders(cmd.c) || cmd.c.IsSet("lock-file") {
 		selected, err := selectProviders(cmd)
 		if err != nil {
 			return nil, err
 		}
 		wanted = selected.requirements
 	}
-	for _, text := range modules {
+	err = parseAll(cmd.c, "module", &wanted, func(text string) (provider.Requirement, error) {
 		r, err := module.ParseRequirement(text)
-		if err != nil {
-			return nil, flagError("module", err)
-		}
-		wanted = append(wanted, bundledModule(r))
-	}
-	return wanted, nil
+		return bundledModule(r), err
+	})
+	return wanted, err
 }
 
 func bundledModule(r module.Requirement) provider.Requirement {
@@ -144,26 +46,25 @@ func bundledModule(r module.Requirement) provider.Requirement {
 
 // bundleRepositories returns a function that opens the repositories of providers and
 // modules according to --from and --modules-from, or --to and --modules-to.
-func (cmd *command) bundleRepositories(wanted []provider.Requirement, flag string) (func(provider.Address) (repository.Reader, error), error) {
-	refs, err := cmd.bundleReferences(wanted, flag)
+func (cmd *command) bundleRepositories(all []provider.Address, flag string) (func(provider.Address) (repository.Reader, error), error) {
+	refs, err := cmd.bundleReferences(all, flag)
 	return cmd.openReader(refs), err
 }
 
-func (cmd *command) bundleReferences(wanted []provider.Requirement, flag string) (map[provider.Address]template.Reference, error) {
-	isModule := func(r provider.Requirement) bool { return r.Address.IsModule() }
+func (cmd *command) bundleReferences(all []provider.Address, flag string) (map[provider.Address]template.Reference, error) {
 	var providers template.Template
 	var modules template.ModuleTemplate
 	var err error
-	if slices.ContainsFunc(wanted, isModule) {
+	if slices.ContainsFunc(all, provider.Address.IsModule) {
 		modules, err = moduleTemplate(cmd.c, "modules-"+flag)
 	}
-	if err == nil && slices.ContainsFunc(wanted, func(r provider.Requirement) bool { return !isModule(r) }) {
+	if err == nil && slices.ContainsFunc(all, func(a provider.Address) bool { return !a.IsModule() }) {
 		providers, err = repositoryTemplate(cmd.c, flag)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return cmd.distinctTargets(flag, addresses(wanted), func(a provider.Address) (template.Reference, error) {
+	return cmd.distinctTargets(flag, all, func(a provider.Address) (template.Reference, error) {
 		if !a.IsModule() {
 			return providers.Repository(a)
 		}
@@ -177,11 +78,11 @@ func (cmd *command) bundleReferences(wanted []provider.Requirement, flag string)
 
 func bundleInventoryCommand() *cli.Command {
 	return newCommand("inventory", bundleInventory, []cli.Flag{
-		fromFlag("`REPO`: repositories of providers"),
+		fromFlag("`REPO`: repositories with providers"),
 		providersFlag(),
 		sourcesFlag(),
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS` of a module (repeatable)"},
-		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories of modules"},
+		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS`: list this module (repeatable)"},
+		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories with modules"},
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the inventory to `FILE` instead of stdout"},
 	}, networkFlags(), []cli.Flag{quietFlag()})
 }
@@ -197,41 +98,66 @@ func bundleInventory(cmd *command) error {
 			return err
 		}
 		for _, name := range cmd.out.Unknown(l) {
-			cmd.out.Warn("%s is omitted, because its provider is unknown", name)
+			cmd.out.Warn("omitting %s: its provider is unknown", name)
 		}
 		wanted = l.Requirements()
+	}
+	if cmd.c.IsSet("modules-from") && !cmd.c.IsSet("module") {
+		modules, err := cmd.storedModules()
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, modules...)
 	}
 	named, err := cmd.bundled()
 	if err != nil && (len(wanted) == 0 || hasProviders(cmd.c) || cmd.c.IsSet("module")) {
 		return err
 	}
 	wanted = append(wanted, named...)
-	open, err := cmd.bundleRepositories(wanted, "from")
+	open, err := cmd.bundleRepositories(addresses(wanted), "from")
 	if err != nil {
 		return err
 	}
-	return cmd.writeInventory("out", addresses(wanted), open)
+	return cmd.writeInventory("out", addresses(wanted), open, nil)
 }
 
-// writeInventory writes the inventory of repositories to the file of a flag, or to
-// stdout if the flag is empty.
-func (cmd *command) writeInventory(flag string, all []provider.Address, open func(provider.Address) (repository.Reader, error)) error {
+// storedModules returns the modules in the --modules-from repositories.
+func (cmd *command) storedModules() (wanted []provider.Requirement, err error) {
+	t, err := moduleTemplate(cmd.c, "modules-from")
+	if err != nil {
+		return nil, err
+	}
+	modules, unknown, err := catalog.Modules(cmd.c.Context, t, cmd.catalogOptions())
+	for _, m := range modules {
+		if m.Address == "" {
+			unknown = append(unknown, m.Reference)
+			continue
+		}
+		wanted = append(wanted, provider.Requirement{Address: provider.ModuleAddress(m.Address)})
+	}
+	for _, ref := range unknown {
+		cmd.out.Warn("omitting %s: the address of its module is unknown", ref)
+	}
+	return wanted, err
+}
+
+// writeInventory writes the inventory of repositories, with the results of an import,
+// to the file that a flag specifies. If the flag isn't set, it writes to stdout.
+func (cmd *command) writeInventory(flag string, all []provider.Address, open func(provider.Address) (repository.Reader, error), imported []bundle.Imported) error {
 	inventory, err := bundle.NewInventory(cmd.c.Context, all, open)
 	if err != nil {
 		return err
 	}
+	inventory.Imported = imported
 	text, err := inventory.Encode()
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
 	if path := cmd.c.String(flag); path != "" {
-		return flagError(flag, atomicfile.Write(path, 0o644, write))
+		return flagError(flag, atomicfile.WriteFile(path, 0o644, text))
 	}
-	return write(cmd.c.App.Writer)
+	_, err = cmd.c.App.Writer.Write(text)
+	return err
 }
 
 func bundleInspectCommand() *cli.Command {
@@ -242,10 +168,10 @@ func bundleInspectCommand() *cli.Command {
 
 // bundleKeyringFlag returns the flag for the sender's keys.
 func bundleKeyringFlag() cli.Flag {
-	return &cli.StringFlag{Name: "bundle-keyring", Category: commandline.GroupTrust, Usage: "`FILE`: OpenPGP keys of the sender; requires a signed bundle"}
+	return &cli.StringFlag{Name: "bundle-keyring", Category: commandline.GroupTrust, Usage: "require a bundle signed with an OpenPGP key in `FILE`"}
 }
 
-// withBundle opens the parts of a bundle, and calls do.
+// withBundle opens the parts of a bundle, and calls do with the bundle.
 func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) error {
 	if len(files) == 0 {
 		return usagef("specify at least one FILE, such as mirror.tar; see tofu-oci %s --help", cmd.c.Command.HelpName)
@@ -253,7 +179,10 @@ func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) er
 	var verify func(document, signature []byte) error
 	err := parseSet(cmd.c, "bundle-keyring", &verify, func(path string) (func(document, signature []byte) error, error) {
 		keys, err := trust.ReadKeyring(path)
-		return keys.Check, err
+		check := func(document, signature []byte) error {
+			return withHint(keys.Check(document, signature), "if --bundle-keyring doesn't contain the sender's key, add the key; otherwise, don't use the bundle")
+		}
+		return check, err
 	})
 	if err != nil {
 		return err
@@ -279,49 +208,4 @@ func bundleVerifyCommand() *cli.Command {
 			return cmd.out.BundleVerified(b.Manifest, problems)
 		})
 	}, []cli.Flag{bundleKeyringFlag()}, outputFlags())
-}
-
-func bundleImportCommand() *cli.Command {
-	return newCommand("import", func(cmd *command) error { return cmd.withBundle(cmd.c.Args().Slice(), cmd.importBundle) }, []cli.Flag{
-		toFlag("`REPO`: target repositories"),
-		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "`REPO`: target repositories of modules"},
-		aliasFlag(),
-		dryRunFlag("print what would be sent, but send nothing"),
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
-		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("tags, index, blobs, or deep"),
-		gateFlag(),
-		missingRepositoryFlag(),
-		failFastFlag(),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't import attached artifacts, such as SBOMs and attestations"},
-		&cli.StringFlag{Name: "receipt", Category: commandline.GroupOutput, Usage: "write the inventory of the target repositories to `FILE`, for bundle create --since"},
-		bundleKeyringFlag(),
-	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
-}
-
-func (cmd *command) importBundle(b *bundle.Bundle) error {
-	wanted, err := b.Requirements()
-	if err != nil {
-		return err
-	}
-	o := publish.Options{NoReferrers: cmd.c.Bool("no-referrers"), Stage: cmd.c.Bool("stage")}
-	if err := checkOption(cmd.c, &o); err != nil {
-		return err
-	}
-	if err := cmd.prepare(); err != nil {
-		return err
-	}
-	refs, err := cmd.bundleReferences(wanted, "to")
-	if err != nil {
-		return err
-	}
-	for _, damage := range b.Damaged {
-		cmd.out.Warn("%s", damage)
-	}
-	o.Verify, o.Aliases = cmd.policy.Verify, cmd.aliases
-	err = bundle.Import(cmd.c.Context, b, cmd.mirrorOptions(refs, o))
-	if cmd.c.String("receipt") != "" && err == nil && !cmd.c.Bool("dry-run") {
-		err = cmd.writeInventory("receipt", addresses(wanted), cmd.openReader(refs))
-	}
-	return cmd.out.FinishRun(err)
 }

@@ -22,8 +22,8 @@ func verifyCacheFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupTransfer, Usage: "rehash cached files even if they look unchanged"}
 }
 
-// openCache opens the cache of a run. It returns nil without --cache, except for exec, which
-// always uses a cache.
+// openCache opens the cache of a run. It returns nil without --cache, except for exec,
+// which always uses a cache.
 func openCache(cmd *command) (*store.Store, error) {
 	if cmd.c.String("cache") == "" && cmd.c.Command.Name != commandline.Exec {
 		return nil, nil
@@ -35,7 +35,7 @@ func openCache(cmd *command) (*store.Store, error) {
 	s, err := store.Open(dir, store.Options{
 		Recheck: cmd.c.Bool("verify-cache"),
 		OnDamaged: func(path string, why error) {
-			cmd.out.Warn("%s in the cache is damaged; fetching it again: %v", path, why)
+			cmd.out.Warn("the cached file %s is damaged and will be downloaded again: %v", path, why)
 		},
 		OnFailed: func(err error) {
 			remedy := ""
@@ -48,7 +48,8 @@ func openCache(cmd *command) (*store.Store, error) {
 	return s, flagError("cache", err)
 }
 
-// cacheDir returns the directory of --cache or, without the flag, the user's cache.
+// cacheDir returns the --cache directory or, without the flag, the user's cache
+// directory.
 func cacheDir(c *cli.Context) (dir string, err error) {
 	if dir = c.String("cache"); dir != "" {
 		return dir, nil
@@ -65,24 +66,21 @@ func cacheCommand() *cli.Command {
 }
 
 func cacheInfoCommand() *cli.Command {
-	return newCommand("info", cacheInfo, []cli.Flag{cacheFlag("the cache in `DIR` (default: the cache of exec)")}, outputFlags())
+	return newCommand("info", cacheInfo, []cli.Flag{cacheFlag("the cache in `DIR` (default: the cache that exec uses)")}, outputFlags())
 }
 
 func cachePruneCommand() *cli.Command {
 	return newCommand("prune", cachePrune, []cli.Flag{
-		cacheFlag("the cache in `DIR` (default: the cache of exec)"),
+		cacheFlag("the cache in `DIR` (default: the cache that exec uses)"),
 		&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
 		&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
 		dryRunFlag("print what would be removed, but remove nothing"),
 	}, outputFlags())
 }
 
-// openNamedCache opens the cache that a cache command inspects. The default is the cache of
-// exec.
+// openNamedCache opens the cache that a cache command inspects. By default, it is the
+// cache that exec uses.
 func openNamedCache(c *cli.Context) (*store.Store, error) {
-	if c.Args().Present() {
-		return nil, usagef("unexpected argument %q; specify the cache with --cache DIR; see tofu-oci cache %s --help", c.Args().First(), c.Command.Name)
-	}
 	dir, err := cacheDir(c)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/source/networkmirror"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -44,8 +46,8 @@ func networkFlags() []cli.Flag {
 		configFlag(),
 		&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
 		&cli.StringSliceFlag{Name: "plain-http", Category: commandline.GroupNetwork, Usage: "use HTTP for the registry `HOST[:PORT]` (repeatable)"},
-		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "`HOST[:PORT]`: send credentials to this token service (repeatable)"},
-		&cli.DurationFlag{Name: "timeout", Category: commandline.GroupNetwork, Value: httpclient.DefaultTimeout, Usage: "close connections idle for `DURATION`"},
+		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "trust the token service at `HOST[:PORT]` (repeatable)"},
+		&cli.DurationFlag{Name: "timeout", Category: commandline.GroupNetwork, Value: httpclient.DefaultTimeout, Usage: "abort idle requests after `DURATION`"},
 	}
 }
 
@@ -61,8 +63,9 @@ func concurrencyFlag(value int) cli.Flag {
 	return &cli.IntFlag{Name: "concurrency", Category: commandline.GroupTransfer, Value: value, Usage: "transfer up to `N` zips at once"}
 }
 
-// command is a running command with its report. prepare parses its flags and prepares its
-// connections to registries, and connect only the connections.
+// command holds the state of a running command, including its report. The method
+// prepare parses common flags and sets up connections to registries. The method connect
+// only sets up connections.
 type command struct {
 	c   *cli.Context
 	out *report.Report
@@ -76,10 +79,12 @@ type command struct {
 	github  *origin.GitHub
 	aliases provider.Aliases
 	gates   gate.Gates
-	// signer has the key of --sign-key. Without the flag, it is nil.
+	// signer signs with the --sign-key key. Without the flag, it is nil.
 	signer artifact.Signer
-	// from is the template of --from. Without the flag, it is the zero value.
-	from template.Template
+	// from is the --from template. It is zero if the flag isn't set, or if it specifies
+	// a network mirror, whose URL is in fromURL.
+	from    template.Template
+	fromURL *url.URL
 
 	// If a command does not have the corresponding flags, the following fields are
 	// zero.
@@ -89,6 +94,8 @@ type command struct {
 	minAge      time.Duration
 	concurrency int
 	cache       *store.Store
+	// publishing contains the options for writing releases, except Verify and Signing.
+	publishing publish.Options
 }
 
 // prepare parses the flags that commands have in common and prepares connections.
@@ -116,14 +123,20 @@ func (cmd *command) prepare() (err error) {
 			return err
 		}
 	}
+	if cmd.publishing, err = publishOptions(c); err != nil {
+		return err
+	}
 	if cmd.cache, err = openCache(cmd); err != nil {
 		return err
 	}
-	return cmd.connect()
+	err = cmd.connect()
+	cmd.publishing.Aliases, cmd.publishing.Platforms = cmd.aliases, cmd.platforms
+	cmd.publishing.Gates, cmd.publishing.RecordSigner = cmd.gates.Option(), cmd.signer
+	return err
 }
 
-// connect prepares connections. The command has no signature policy, no cache, and no selected
-// versions, unless prepare is used instead.
+// connect prepares connections. Unlike prepare, it doesn't set the signature policy,
+// the cache, or the version selection.
 func (cmd *command) connect() (err error) {
 	if cmd.config, err = cliConfiguration(cmd); err != nil {
 		return err
@@ -131,7 +144,7 @@ func (cmd *command) connect() (err error) {
 	return cmd.connectWith(cmd.config)
 }
 
-// connectWith prepares connections with a CLI configuration that was already read.
+// connectWith prepares connections with a CLI configuration that has already been read.
 func (cmd *command) connectWith(config cliconfig.Config) error {
 	c, out := cmd.c, cmd.out
 	cmd.config = config
@@ -148,8 +161,8 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 	if err := cmp.Or(err, parseAll(c, "alias", &cmd.aliases, provider.ParseAlias), parseAll(c, "gate", &cmd.gates, gate.Parse)); err != nil {
 		return err
 	}
-	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.HasPrefix(c.Command.HelpName, "module ") {
-		if cmd.from, err = repositoryTemplate(c, "from"); err != nil {
+	if _, single := commandline.FlagNamed(c.Command, "from").(*cli.StringFlag); single && c.IsSet("from") && !strings.HasPrefix(c.Command.HelpName, "module ") && moduleFlag(c) == (template.ModuleTemplate{}) {
+		if err := cmd.parseFrom(); err != nil {
 			return err
 		}
 	}
@@ -166,7 +179,24 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 	return flagError("ca-file", err)
 }
 
-// tokenRealms parses --token-realm. An invalid host would have no effect, so it is rejected.
+// parseFrom parses --from. Only commands whose help mentions network mirrors accept the
+// URL of a network mirror.
+func (cmd *command) parseFrom() (err error) {
+	isURL, only := strings.Contains(cmd.c.String("from"), "://"), cmd.c.Command.Name == "mirror"
+	switch {
+	case only && !isURL:
+		return usagef("--from: want the URL of a network mirror, such as https://mirror.example.com/providers/; to copy releases between OCI repositories, use tofu-oci copy")
+	case isURL && slices.Contains([]string{"mirror", "pull", lockName}, cmd.c.Command.Name):
+		return parse(cmd.c, "from", &cmd.fromURL, func(text string) (*url.URL, error) {
+			return networkmirror.ParseURL(text, cmd.c.StringSlice("plain-http"))
+		})
+	}
+	cmd.from, err = repositoryTemplate(cmd.c, "from")
+	return err
+}
+
+// tokenRealms parses --token-realm. An invalid host would have no effect, so it is
+// rejected.
 func tokenRealms(c *cli.Context) ([]string, error) {
 	hosts := c.StringSlice("token-realm")
 	for _, host := range hosts {
@@ -186,7 +216,8 @@ func (cmd *command) originWithLifetime(lifetime time.Duration) *origin.Source {
 	return origin.New(origin.Options{HTTP: cmd.http, Services: cmd.services("providers.v1"), Token: cmd.token, Lifetime: lifetime, GitHub: cmd.github})
 }
 
-// services returns the URLs that the CLI configuration specifies for a registry protocol.
+// services returns the service URLs that the CLI configuration specifies for a registry
+// protocol, by host.
 func (cmd *command) services(protocol string) map[svchost.Hostname]string {
 	services := map[svchost.Hostname]string{}
 	for host, offered := range cmd.config.Services {
@@ -202,14 +233,35 @@ func (cmd *command) installation() (*installation.Installation, error) {
 	i, err := installation.New(installation.Options{
 		Config: cmd.config, PluginDirs: cliconfig.SystemEnvironment().PluginDirs(), Direct: cmd.origin(),
 		OCI: func(t template.Template) provider.Source { return cmd.ociSource(t) },
+		Network: func(text string) (provider.Source, error) {
+			base, err := url.Parse(text)
+			return cmd.networkMirror(base), err
+		},
 	})
 	return i, misuse(err)
+}
+
+// networkMirror returns the source of releases in a network mirror. If signatures are
+// not verified, the source doesn't contact origin registries.
+func (cmd *command) networkMirror(base *url.URL) *networkmirror.Source {
+	o := networkmirror.Options{
+		HTTP: cmd.http, Token: cmd.token, Store: cmd.cache, Progress: cmd.out.Progress(),
+		OnNote: func(note string) { cmd.out.Note("%s", note) },
+	}
+	if cmd.policy.Mode != trust.ModeOff {
+		o.Origin = cmd.origin()
+	}
+	return networkmirror.New(base, o)
 }
 
 // ociSource returns the source of releases in the repositories of a template.
 func (cmd *command) ociSource(t template.Template) *oci.Source {
 	return oci.New(func(a provider.Address) (repository.Reader, error) {
-		return cmd.repository(t, a)
+		ref, err := t.Repository(a)
+		if err != nil {
+			return nil, err
+		}
+		return cmd.open(ref)
 	}, cmd.aliases...)
 }
 
@@ -218,18 +270,14 @@ func (cmd *command) open(ref template.Reference) (repository.Reader, error) {
 	return repository.Open(ref, cmd.repos)
 }
 
-func (cmd *command) repository(t template.Template, a provider.Address) (repository.Repository, error) {
-	ref, err := t.Repository(a)
-	if err != nil {
-		return nil, err
-	}
-	return repository.Open(ref, cmd.repos)
-}
-
-// source returns the source of releases: the repositories of --from or, without the flag,
-// the methods of the CLI configuration. It caches responses for the duration of the run.
+// source returns the source of releases: the --from repositories or network mirror or,
+// without the flag, the methods in the CLI configuration. It caches responses for the
+// duration of the run.
 func (cmd *command) source() (provider.Source, error) {
-	if cmd.c.IsSet("from") {
+	switch {
+	case cmd.fromURL != nil:
+		return source.NewMemo(cmd.networkMirror(cmd.fromURL), 0), nil
+	case cmd.c.IsSet("from"):
 		return source.NewMemo(cmd.ociSource(cmd.from), 0), nil
 	}
 	i, err := cmd.installation()
@@ -248,8 +296,8 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 }
 
 // openFrom opens a provider's repository and returns the template that determines it.
-// This is the template of --from or, without the flag, the template of the first
-// matching oci_mirror.
+// This is the --from template or, without the flag, the template of the first matching
+// oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
 	var ref template.Reference
 	var t template.Template
@@ -266,12 +314,12 @@ func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Te
 	if err != nil {
 		return nil, t, err
 	}
-	repo, err := repository.Open(ref, cmd.repos)
+	repo, err := cmd.open(ref)
 	return repo, t, err
 }
 
-// mirrorOf returns a provider's repository according to the first matching oci_mirror in the CLI
-// configuration.
+// mirrorOf returns a provider's repository according to the first matching oci_mirror
+// in the CLI configuration.
 func (cmd *command) mirrorOf(a provider.Address) (template.Reference, cliconfig.Method, error) {
 	i, err := cmd.installation()
 	if err != nil {
@@ -291,8 +339,9 @@ func (cmd *command) openReader(refs map[provider.Address]template.Reference) fun
 	return func(a provider.Address) (repository.Reader, error) { return cmd.open(refs[a]) }
 }
 
-// targets returns the target repository of each provider: the repository of --to or, without
-// the flag, of the first matching oci_mirror in the CLI configuration.
+// targets returns the target repository of each provider: the --to repository or,
+// without the flag, the repository of the first matching oci_mirror in the CLI
+// configuration.
 func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
 	if wanted[0].Address.IsModule() {
 		return cmd.moduleTargets(wanted)
@@ -300,7 +349,7 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 	find := func(a provider.Address) (template.Reference, error) {
 		ref, method, err := cmd.mirrorOf(a)
 		if err == nil {
-			cmd.out.Note("the target repository of %s is %s, from %s", a, ref, method)
+			cmd.out.Note("the target repository for %s is %s, from %s", a, ref, method)
 		}
 		return ref, err
 	}
@@ -314,8 +363,8 @@ func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address
 	return cmd.distinctTargets("to", addresses(wanted), find)
 }
 
-// distinctTargets returns the repository of each address, and an error if two addresses
-// have the same repository. flag specifies the repositories.
+// distinctTargets returns the repository of each address. If two addresses use the same
+// repository, it returns an error. flag is the flag that specifies the repositories.
 func (cmd *command) distinctTargets(flag string, of []provider.Address, find func(provider.Address) (template.Reference, error)) (map[provider.Address]template.Reference, error) {
 	refs, err := template.Targets(of, find)
 	if cmd.c.IsSet(flag) {
@@ -324,12 +373,13 @@ func (cmd *command) distinctTargets(flag string, of []provider.Address, find fun
 	return refs, misuse(err)
 }
 
-// remedies returns hints for releases that are missing in the source.
+// remedies returns hints for releases that are missing from the source.
 func (cmd *command) remedies() doctor.Remedies {
 	return doctor.Remedies{Repository: cmd.openSource, Template: cmd.from}
 }
 
-// withRemedy adds a hint to an error about a release in a repository, unless the error is nil.
+// withRemedy adds a hint to an error about a release in a repository, unless the error
+// is nil.
 func (cmd *command) withRemedy(err error) error {
 	return withHint(err, cmd.remedies().Find(cmd.c.Context, err))
 }

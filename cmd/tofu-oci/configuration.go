@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// cliConfiguration reads OpenTofu's CLI configuration from the file of --config or, without
-// the flag, from the files that OpenTofu reads.
+// cliConfiguration reads OpenTofu's CLI configuration from the --config file or,
+// without the flag, from the files that OpenTofu reads.
 func cliConfiguration(cmd *command) (cliconfig.Config, error) {
 	files, config, err := readConfiguration(cmd.c.String("config"))
 	cmd.out.Debug.Configuration(files)
@@ -25,7 +25,7 @@ func cliConfiguration(cmd *command) (cliconfig.Config, error) {
 	return config, nil
 }
 
-// configError adds --config to an error in the configuration, if the flag is set.
+// configError adds the prefix --config to a configuration error if the flag is set.
 func configError(c *cli.Context, err error) error {
 	if !c.IsSet("config") {
 		return misuse(err)
@@ -33,8 +33,8 @@ func configError(c *cli.Context, err error) error {
 	return flagError("config", err)
 }
 
-// readConfiguration reads a configuration file or, if path is empty, the files that OpenTofu
-// reads. It returns the files even if their content is invalid.
+// readConfiguration reads a configuration file or, if path is empty, the files that
+// OpenTofu reads. It returns the files even if their content is invalid.
 func readConfiguration(path string) (cliconfig.Files, cliconfig.Config, error) {
 	env := cliconfig.SystemEnvironment()
 	files, err := cliconfig.Locate(env, path)
@@ -45,8 +45,8 @@ func readConfiguration(path string) (cliconfig.Files, cliconfig.Config, error) {
 	return files, config, misuse(err)
 }
 
-// repositoryCredentials returns a function that finds the credentials for a repository in the CLI
-// configuration and in the files of Docker and Podman.
+// repositoryCredentials returns a function that finds the credentials for a repository
+// in the CLI configuration and in the files of Docker and Podman.
 func repositoryCredentials(config cliconfig.Config, debug *report.Debug) func(ctx context.Context, repository string) (repository.Credential, error) {
 	resolver := credentials.New(config, credentials.SystemEnvironment())
 	return func(ctx context.Context, name string) (repository.Credential, error) {

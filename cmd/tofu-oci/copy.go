@@ -6,14 +6,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func copyCommand() *cli.Command {
 	return newCommand("copy", copyAction, []cli.Flag{
 		fromFlag("`REPO`: source repositories"),
-		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
+		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
@@ -39,10 +38,6 @@ func copyAction(cmd *command) error {
 			return err
 		}
 	}
-	var options publish.Options
-	if err := checkOption(cmd.c, &options); err != nil {
-		return err
-	}
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
@@ -56,8 +51,8 @@ func copyAction(cmd *command) error {
 	if err := checkSourceAndTarget(from, refs); err != nil {
 		return err
 	}
-	options.Verify, options.Aliases, options.NoReferrers = cmd.policy.VerifySignature, cmd.aliases, cmd.c.Bool("no-referrers")
-	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs, options)))
+	cmd.publishing.Verify = cmd.policy.VerifySignature
+	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs)))
 }
 
 // checkSourceAndTarget returns an error if a target repository is also its source.

@@ -10,48 +10,45 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 func denyCommand() *cli.Command {
 	return newCommand("deny", denyAction, []cli.Flag{
-		toFlag("`REPO`: repositories (default: first oci_mirror)"),
+		toFlag("`REPO`: repositories (default: the first oci_mirror)"),
 		aliasFlag(),
-		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
+		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
-		signKeyFlag("`FILE`: OpenPGP secret key; signs the record"),
+		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
 		passphraseFlag(),
 		dryRunFlag("write nothing"),
 	}, networkFlags(), outputFlags())
 }
 
 func byFlag() cli.Flag {
-	return &cli.StringFlag{Name: "by", Category: commandline.GroupOperation, Usage: "`NAME`: record who decided"}
+	return &cli.StringFlag{Name: "by", Category: commandline.GroupOperation, Usage: "record `NAME` as the person who decided"}
 }
 
 func denyAction(cmd *command) error {
-	wanted, err := requiredProviders(cmd)
+	r, err := requiredProvider(cmd)
 	if err != nil {
 		return err
 	}
-	r := wanted[0]
 	v, exact := r.Constraint.Exact()
 	switch {
-	case len(wanted) > 1:
-		return usagef("got %d arguments: want one PROVIDER@VERSION, because each denial has its own reason", len(wanted))
 	case !exact:
-		return usagef("%s: specify the version to deny: %s@VERSION", cmd.c.Args().First(), r.Address)
+		return usagef("%s: to deny a version, specify %s@VERSION", cmd.c.Args().First(), r.Address)
 	case strings.TrimSpace(cmd.c.String("reason")) == "":
 		return usagef("missing --reason: specify why the version must not be used")
 	}
 	if err := cmd.connect(); err != nil {
 		return err
 	}
-	refs, err := cmd.targets(wanted)
+	refs, err := cmd.targets([]provider.Requirement{r})
 	if err != nil {
 		return err
 	}
-	repo, err := repository.Open(refs[r.Address], cmd.repos)
+	repo, err := cmd.openTarget(refs[r.Address])
 	if err != nil {
 		return err
 	}
@@ -59,8 +56,8 @@ func denyAction(cmd *command) error {
 	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
-	if err == nil && result.Live != nil {
-		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it: %s", r.Address, v, cmp.Or(explain.UntagHint(result.Live), "delete its tag"))
+	if err == nil && result.VersionTagError != nil {
+		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
 		return &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return err

@@ -69,6 +69,57 @@ func TestDeployParses(t *testing.T) {
 	}
 }
 
+// TestStarter checks that sync init --ci writes the files in templates/starter, that their
+// commands contain only existing flags, and that they install the newest release in the
+// changelog. With -update, it writes the declaration.
+func TestStarter(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join("..", "..", filepath.FromSlash(starter))
+	_, newest, _ := strings.Cut(readPage(t, filepath.Join("..", "..", "CHANGELOG.md")), "\n## [Unreleased]\n")
+	_, newest, _ = strings.Cut(newest, "\n## [")
+	newest, _, _ = strings.Cut(newest, "]")
+	written := map[string]bool{}
+	for _, ci := range []string{"github", "gitlab"} {
+		created := t.TempDir()
+		if code, _, problems := execute(t, "sync", "init", filepath.Join(created, "mirror.hcl"), "--ci", ci); code != 0 {
+			t.Fatal(problems)
+		}
+		err := fs.WalkDir(os.DirFS(created), ".", func(name string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text := readPage(t, filepath.Join(created, name))
+			if written[name] = true; *update && name == "mirror.hcl" {
+				return os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)
+			}
+			if want := readPage(t, filepath.Join(dir, name)); text != want {
+				t.Errorf("%s: %s differs from the file in templates/starter", ci, name)
+			}
+			if filepath.Ext(name) == ".yml" {
+				for _, command := range scriptsIn(objectsIn(t, text)[0]) {
+					checkFlags(t, name, command)
+				}
+				if !strings.Contains(text, "ersion: "+newest+"\n") && !strings.Contains(text, "VERSION: "+newest+"\n") {
+					t.Errorf("%s does not install version %s", name, newest)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() && !written[name] {
+			t.Errorf("sync init does not write %s", name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -94,6 +94,10 @@ func TestArguments(t *testing.T) {
 		commandline.OneOf:       {"completion"},
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
+		commandline.Providers: {
+			"mirror", "pull", "copy", "list", "promote", "deny", "lock", "verify", "gate run", "bundle create", "bundle inventory", "trust init",
+			"trust check", "doctor",
+		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)

@@ -22,7 +22,7 @@ func doctorCommand() *cli.Command {
 		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
 		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
 		aliasFlag(),
-		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access with a canceled upload"},
+		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access by starting and canceling an upload"},
 	}, networkFlags(), outputFlags())
 }
 
@@ -80,14 +80,11 @@ func doctorProvider(cmd *command, o *doctor.Options) error {
 	if !cmd.c.Args().Present() && (cmd.c.IsSet("from") || cmd.c.IsSet("to")) {
 		return nil
 	}
-	wanted, err := requiredProviders(cmd)
+	wanted, err := requiredProvider(cmd)
 	if err != nil {
 		return err
 	}
-	if len(wanted) > 1 {
-		return usagef("got %d arguments: want one PROVIDER", len(wanted))
-	}
-	o.Wanted, o.Platform = wanted[0], provider.CurrentPlatform()
+	o.Wanted, o.Platform = wanted, provider.CurrentPlatform()
 	if text := cmd.c.String("platform"); text != "" {
 		o.Platform, err = parsePlatform(text)
 	}
@@ -132,8 +129,8 @@ func doctorConnections(cmd *command, o *doctor.Options) error {
 	return nil
 }
 
-// checkStoredLogin checks the stored credentials for a reference against its registry. It
-// returns false if the registry does not request credentials.
+// checkStoredLogin checks whether a reference's registry accepts the stored
+// credentials. It returns false if the registry does not request credentials.
 func (cmd *command) checkStoredLogin(ctx context.Context, ref template.Reference) (checked bool, err error) {
 	options := cmd.repos
 	options.Credential = func(ctx context.Context, _ string) (repository.Credential, error) {

@@ -27,13 +27,13 @@ import (
 
 func execCommand() *cli.Command {
 	return newCommand(commandline.Exec, execAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
 		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the content of the bundle in `FILE`, without a network (repeatable)"},
 		bundleKeyringFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
-		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't write a missing lock file"},
+		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't create a missing lock file"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
 		verifyCacheFlag(),
 		concurrencyFlag(exec.DefaultConcurrency),
@@ -48,9 +48,6 @@ func execAction(cmd *command) error {
 	if len(files) == 0 {
 		return cmd.exec(nil)
 	}
-	if cmd.c.IsSet("from") {
-		return usagef("--bundle and --from can't be combined")
-	}
 	return cmd.withBundle(files, cmd.exec)
 }
 
@@ -61,7 +58,7 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 		return err
 	}
 	if b != nil {
-		run, err := sealed.Start(cmd.c.Context, b, cmd.aliases)
+		run, err := sealed.Start(cmd.c.Context, b, cmd.aliases, cmd.verifyBundled(b.Signed))
 		if err != nil {
 			return err
 		}
@@ -76,14 +73,15 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 	case malformed && provider.KindOf(err) == provider.Malformed:
 		return configError(cmd.c, err)
 	case b != nil && provider.KindOf(err) == provider.NotFound:
-		return explain.WithHint(err, "create a bundle that contains it")
+		return explain.WithHint(err, "create a bundle that contains the missing content")
 	case errors.Is(err, lock.ErrNotLocked):
 		return explain.WithHint(err, "lock it: "+lockCommandLine(cmd.c))
 	}
 	return withHint(err, cmd.remedies().Exec(cmd.c.Context, err))
 }
 
-// lockCommandLine returns the command line that locks the providers for exec's command.
+// lockCommandLine returns the tofu-oci lock command line for the providers that exec's
+// command uses.
 func lockCommandLine(c *cli.Context) string {
 	command := "tofu-oci lock"
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
@@ -130,7 +128,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 	o.Lock, o.Approves = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.hasApprovals
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
-			cmd.out.Warn("%s: the providers of this module are not locked: %s", filepath.Dir(change.Path), module)
+			cmd.out.Warn("%s: the providers that this module requires are not locked: %s", filepath.Dir(change.Path), module)
 		}
 		cmd.noteUnlocked(change)
 		if change.Written {
@@ -153,7 +151,7 @@ func (cmd *command) hasApprovals(ctx context.Context, a provider.Address) (bool,
 	if err != nil {
 		return false, err
 	}
-	repo, err := repository.Open(ref, cmd.repos)
+	repo, err := cmd.open(ref)
 	if err != nil {
 		return false, err
 	}

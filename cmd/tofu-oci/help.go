@@ -10,9 +10,10 @@ import (
 // docs is the URL of the documentation.
 const docs = "https://github.com/tofu-oci/tofu-oci/blob/main/docs/"
 
-// helpTexts contains a file for the program and for each command. The first line is the
-// summary, the second line is the synopsis of arguments and flags, and the description
-// follows after an empty line. In the description, "Details:" precedes a page of docs.
+// helpTexts contains one file for the program and one for each command. The first line
+// is the summary, the second line is the synopsis of arguments and flags, and the
+// description follows after an empty line. In the description, "Details:" precedes the
+// name of a page in docs.
 //
 //go:embed help/*.txt
 var helpTexts embed.FS

@@ -27,7 +27,7 @@ import (
 
 func listCommand() *cli.Command {
 	return newCommand("list", listing(list), []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
 		&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 		historyFlag(),
@@ -38,8 +38,8 @@ func listCommand() *cli.Command {
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
-// listing returns an action without the default hint for missing versions, which
-// suggests tofu-oci list.
+// listing returns an action that omits the default hint for missing versions, because
+// this hint suggests tofu-oci list.
 func listing(do func(*command) error) func(*command) error {
 	return func(cmd *command) error {
 		err := do(cmd)
@@ -51,6 +51,9 @@ func listing(do func(*command) error) func(*command) error {
 }
 
 func list(cmd *command) error {
+	if err := cmd.prepare(); err != nil {
+		return err
+	}
 	switch {
 	case cmd.c.IsSet("server"):
 		return listServer(cmd)
@@ -59,21 +62,15 @@ func list(cmd *command) error {
 	case !cmd.c.Args().Present():
 		return listProviders(cmd)
 	}
-	wanted, err := requiredProviders(cmd)
+	r, err := requiredProvider(cmd)
 	if err != nil {
-		return err
-	}
-	if len(wanted) > 1 {
-		return usagef("got %d arguments: want one PROVIDER", len(wanted))
-	}
-	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
-	return listSelected(cmd, src, wanted[0])
+	return listSelected(cmd, src, r)
 }
 
 // listSelected prints the versions that a requirement selects, or the details that a
@@ -152,12 +149,8 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 	return cmd.out.ListRelease(release, referrers, verdict, refused)
 }
 
-// listChecked prints versions with the findings of --check-level.
+// listChecked prints versions with the findings from --check-level.
 func listChecked(cmd *command, r provider.Requirement) error {
-	level, err := repository.ParseDepth(cmd.c.String("check-level"))
-	if err != nil {
-		return err
-	}
 	repo, from, err := cmd.openFrom(r.Address)
 	if err != nil {
 		return err
@@ -173,7 +166,7 @@ func listChecked(cmd *command, r provider.Requirement) error {
 		}
 	}
 	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, level, verify.Options{Aliases: cmd.aliases, Template: from})
+	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, cmd.publishing.Check, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()
 	if err != nil {
 		return err
@@ -181,24 +174,22 @@ func listChecked(cmd *command, r provider.Requirement) error {
 	return cmd.out.ListStatuses(r.Address, found)
 }
 
-// providersFlag returns the flag that replaces a registry's list of repositories.
+// providersFlag returns --providers, which lists the providers for registries without a
+// catalog.
 func providersFlag() cli.Flag {
 	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE` that lists the providers in the --from repositories"}
 }
 
-// readProviders reads the file of --providers. It returns nil without the flag.
+// readProviders reads the --providers file. It returns nil without the flag.
 func readProviders(c *cli.Context) (known []provider.Address, err error) {
 	err = parseSet(c, "providers", &known, catalog.ReadFile)
 	return known, err
 }
 
-// listProviders prints the providers in the repositories of --from.
+// listProviders prints the providers in the --from repositories.
 func listProviders(cmd *command) error {
 	if !cmd.c.IsSet("from") {
 		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO or --server URL; see tofu-oci list --help")
-	}
-	if err := cmd.connect(); err != nil {
-		return err
 	}
 	l, err := cmd.catalogListing()
 	if err != nil {
@@ -207,13 +198,19 @@ func listProviders(cmd *command) error {
 	return cmd.out.ListProviders(cmd.from, l)
 }
 
-// catalogListing returns the providers in the repositories of --from.
+// catalogListing returns the providers in the --from repositories.
 func (cmd *command) catalogListing() (catalog.Listing, error) {
 	known, err := readProviders(cmd.c)
 	if err != nil {
 		return catalog.Listing{}, err
 	}
-	return catalog.List(cmd.c.Context, cmd.from, catalog.Options{Names: cmd.repositoryNames, Owner: cmd.owner, Named: known})
+	o := cmd.catalogOptions()
+	o.Named = known
+	return catalog.List(cmd.c.Context, cmd.from, o)
+}
+
+func (cmd *command) catalogOptions() catalog.Options {
+	return catalog.Options{Names: cmd.repositoryNames, Open: cmd.open}
 }
 
 // repositoryNames lists the repositories of a registry.
@@ -221,24 +218,12 @@ func (cmd *command) repositoryNames(ctx context.Context, at template.Reference) 
 	return repository.Catalog(ctx, at, cmd.repos)
 }
 
-// owner returns the repository's provider if it is known.
-func (cmd *command) owner(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
-	repo, err := repository.Open(ref, cmd.repos)
-	if err != nil {
-		return provider.Address{}, false, err
-	}
-	return catalog.Owner(ctx, repo)
-}
-
 // listAllPending prints the pending releases of the specified PROVIDERs. If no
 // PROVIDERs are specified, it prints the pending releases of all providers in the
-// repositories of --from.
+// --from repositories.
 func listAllPending(cmd *command) error {
 	wanted, err := providers(cmd)
 	if err != nil {
-		return err
-	}
-	if err := cmd.connect(); err != nil {
 		return err
 	}
 	var unknown []string
@@ -250,32 +235,39 @@ func listAllPending(cmd *command) error {
 		wanted = l.Requirements()
 		unknown = cmd.out.Unknown(l)
 	}
+	return cmd.printPending(wanted, unknown)
+}
+
+// printPending prints the pending releases of providers or modules. unknown contains the
+// repositories whose provider is unknown.
+func (cmd *command) printPending(wanted []provider.Requirement, unknown []string) error {
 	lists, err := approval.ListMany(cmd.c.Context, wanted, cmd.openSource)
 	if err != nil {
 		return err
 	}
-	return cmd.out.ListAllPending(lists, wanted, unknown)
+	return cmd.out.ListPending(lists, unknown, true)
 }
 
-// listPending prints the pending releases of a provider, or the contents of one exact version.
+// listPending prints the pending releases of a provider, or the contents of one exact
+// version.
 func listPending(cmd *command, r provider.Requirement) error {
 	repo, _, err := cmd.openFrom(r.Address)
 	if err != nil {
 		return err
 	}
-	entries, err := approval.List(cmd.c.Context, repo)
+	entries, err := approval.List(cmd.c.Context, repo, r.Constraint)
 	if err != nil {
 		return err
 	}
 	v, exact := r.Constraint.Exact()
 	decided := slices.ContainsFunc(entries, func(e approval.Entry) bool {
-		return e.Version == v && (e.State == publish.Denied || e.State == approval.Pruned)
+		return e.State == publish.Denied || e.State == approval.Pruned
 	})
 	if !exact || decided {
-		return cmd.out.ListPending(report.PendingOf(r.Address, entries, r), nil, false)
+		return cmd.out.ListPending([]approval.Listed{{Address: r.Address, Entries: entries}}, nil, false)
 	}
 	for _, e := range entries {
-		if e.Version == v && e.Record != nil {
+		if e.Record != nil {
 			cmd.out.Warn("%s %s was previously denied: %s", r.Address, v, e.Record)
 		}
 	}
@@ -289,9 +281,6 @@ func serverClient(cmd *command) (*api.Client, error) {
 	u, err := url.Parse(cmd.c.String("server"))
 	if err != nil {
 		return nil, usagef("invalid --server: want a URL, such as https://tofu.example.com")
-	}
-	if err := cmd.connect(); err != nil {
-		return nil, err
 	}
 	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: cmd.c.StringSlice("plain-http")}
 	client, err := api.NewClient(o)
@@ -310,12 +299,9 @@ func serverClient(cmd *command) (*api.Client, error) {
 	return api.NewClient(o)
 }
 
-// listServer prints the providers of a server, the versions of a provider, or the contents of
-// a version.
+// listServer prints the providers of a server, the versions of a provider, or the
+// contents of a version.
 func listServer(cmd *command) error {
-	if cmd.c.NArg() > 1 {
-		return usagef("got %d arguments: want one PROVIDER", cmd.c.NArg())
-	}
 	client, err := serverClient(cmd)
 	if err != nil {
 		return err
@@ -327,24 +313,24 @@ func listServer(cmd *command) error {
 		}
 		return cmd.out.ListServedProviders(found)
 	}
-	wanted, err := requiredProviders(cmd)
+	r, err := requiredProvider(cmd)
 	if err != nil {
 		return err
 	}
-	if v, exact := wanted[0].Constraint.Exact(); exact {
-		release, err := client.Version(cmd.c.Context, wanted[0].Address, v)
+	if v, exact := r.Constraint.Exact(); exact {
+		release, err := client.Version(cmd.c.Context, r.Address, v)
 		if err != nil {
 			return err
 		}
 		return cmd.out.ListServed(release)
 	}
-	found, err := client.Provider(cmd.c.Context, wanted[0].Address)
+	found, err := client.Provider(cmd.c.Context, r.Address)
 	if err != nil {
 		return err
 	}
-	versions, err := found.Select(wanted[0])
+	versions, err := found.Select(r)
 	if err != nil {
 		return err
 	}
-	return cmd.out.ListServedVersions(wanted[0].Address, versions)
+	return cmd.out.ListServedVersions(r.Address, versions)
 }

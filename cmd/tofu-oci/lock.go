@@ -20,7 +20,7 @@ const lockName = "lock"
 
 func lockCommand() *cli.Command {
 	return newCommand(lockName, lockAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		fromFlag("`REPO`: repositories or the URL of a network mirror (default: from the CLI configuration)"),
 		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "`DIRECTORY`: module directory (repeatable; default: .)"},
 		&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
 		sourcesFlag(),
@@ -30,7 +30,7 @@ func lockCommand() *cli.Command {
 		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
 		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 		dryRunFlag("print the changes, but write nothing"),
-		&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "read configurations like Terraform"},
+		&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "interpret configurations as Terraform does"},
 		&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
 		cacheFlag("cache zips in `DIR`"),
 	}, trustFlags(), networkFlags(), []cli.Flag{
@@ -55,17 +55,22 @@ type locker struct {
 	*command
 	src     provider.Source
 	options lock.FileOptions
+	// dirs contains the module directories.
+	dirs []string
 }
 
 func newLocker(cmd *command) (l locker, err error) {
 	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
 	l.options.ComputeH1 = cmd.c.Bool("compute-h1")
+	if l.dirs = cmd.c.StringSlice("module-dir"); len(l.dirs) == 0 {
+		l.dirs = []string{"."}
+	}
 	if l.options.Named, err = providers(cmd); err != nil {
 		return l, err
 	}
 	for i, r := range l.options.Named {
 		if slices.Contains(addresses(l.options.Named[:i]), r.Address) {
-			return l, usagef("duplicate PROVIDER %s: a lock file contains one version of each provider", r.Address)
+			return l, usagef("duplicate PROVIDER %s: a lock file contains only one version of each provider", r.Address)
 		}
 	}
 	if err := cmd.prepare(); err != nil {
@@ -106,11 +111,7 @@ func (l locker) write() error {
 
 // directories returns the directories of the configurations to lock.
 func (l locker) directories() ([]string, error) {
-	dirs := l.c.StringSlice("module-dir")
-	if len(dirs) == 0 {
-		dirs = []string{"."}
-	}
-	for i, dir := range dirs {
+	for i, dir := range l.dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
 			return nil, flagError("module-dir", err)
@@ -118,14 +119,14 @@ func (l locker) directories() ([]string, error) {
 		if !info.IsDir() {
 			return nil, usagef("--module-dir: %s is not a directory", dir)
 		}
-		dirs[i] = filepath.Clean(dir)
+		l.dirs[i] = filepath.Clean(dir)
 	}
 	if !l.c.Bool("recursive") {
-		return dirs, nil
+		return l.dirs, nil
 	}
-	roots, err := configuration.Roots(l.c.Context, l.options.Configuration, dirs...)
+	roots, err := configuration.Roots(l.c.Context, l.options.Configuration, l.dirs...)
 	if err == nil && len(roots) == 0 {
-		err = usagef("--recursive: no configuration found in or below %s", strings.Join(dirs, ", "))
+		err = usagef("--recursive: no configuration found in or below %s", strings.Join(l.dirs, ", "))
 	}
 	return roots, err
 }
@@ -142,7 +143,8 @@ func (l locker) directory(ctx context.Context, dir string) (lock.Change, error) 
 	return change, err
 }
 
-// noteUnlocked reports providers that were not locked and denied versions that were skipped.
+// noteUnlocked reports providers that were not locked and denied versions that were
+// skipped.
 func (cmd *command) noteUnlocked(change lock.Change) {
 	for _, a := range change.Skipped {
 		override, _ := cmd.config.DevOverride(a)
@@ -178,14 +180,12 @@ func (l locker) check() error {
 	return l.out.LockChecked(o.Platforms)
 }
 
-// lockFiles returns the lock files of --lock-file or, without the flag, of the directories.
+// lockFiles returns the lock files that --lock-file specifies or, without the flag, the
+// lock files in the directories.
 func (l locker) lockFiles() ([]string, error) {
 	flag, names := "lock-file", l.c.StringSlice("lock-file")
 	if len(names) == 0 {
-		flag, names = "module-dir", l.c.StringSlice("module-dir")
-		if len(names) == 0 {
-			names = []string{"."}
-		}
+		flag, names = "module-dir", slices.Clone(l.dirs)
 		for i, dir := range names {
 			if !l.c.Bool("recursive") {
 				names[i] = filepath.Join(dir, lock.Filename)
@@ -193,5 +193,8 @@ func (l locker) lockFiles() ([]string, error) {
 		}
 	}
 	files, err := lock.Find(l.c.Context, names...)
+	if !l.c.IsSet(flag) {
+		return files, misuse(err)
+	}
 	return files, flagError(flag, err)
 }

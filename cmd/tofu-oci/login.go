@@ -23,7 +23,7 @@ import (
 
 func loginCommand() *cli.Command {
 	return newCommand(commandline.Login, loginAction, []cli.Flag{
-		&cli.StringFlag{Name: "username", Category: commandline.GroupSelection, Aliases: []string{"u"}, Usage: "log in as `NAME` (default: prompt)"},
+		&cli.StringFlag{Name: "username", Category: commandline.GroupSelection, Aliases: []string{"u"}, Usage: "log in as `NAME` (default: prompt for the name)"},
 		&cli.BoolFlag{Name: "password-stdin", Category: commandline.GroupSelection, Usage: "read the password from stdin"},
 	}, networkFlags(), outputFlags())
 }
@@ -75,7 +75,7 @@ func loginAction(cmd *command) error {
 	})
 }
 
-// credentialStore returns the store of credentials that a CLI configuration describes.
+// credentialStore returns the credential store for a CLI configuration.
 func credentialStore(config cliconfig.Config) (*credentials.Store, error) {
 	store, err := credentials.NewStore(config, credentials.SystemEnvironment())
 	return store, misuse(err)
@@ -83,19 +83,15 @@ func credentialStore(config cliconfig.Config) (*credentials.Store, error) {
 
 // loginTarget parses REGISTRY.
 func loginTarget(c *cli.Context) (credentials.Prefix, error) {
-	switch c.Args().Len() {
-	case 0:
+	if !c.Args().Present() {
 		return credentials.Prefix{}, usagef("missing REGISTRY, such as ghcr.io; see tofu-oci %s --help", c.Command.Name)
-	case 1:
-	default: // don't print the arguments, because they can include a password
-		return credentials.Prefix{}, usagef("got %d arguments: want one REGISTRY; see tofu-oci %s --help", c.Args().Len(), c.Command.Name)
 	}
 	target, err := credentials.ParsePrefix(c.Args().First())
 	return target, misuse(err)
 }
 
-// checkLogin checks credentials against a registry. It returns false if the registry does not
-// request credentials.
+// checkLogin checks whether a registry accepts credentials. It returns false if the
+// registry does not request credentials.
 func (cmd *command) checkLogin(ctx context.Context, target credentials.Prefix, login credentials.Credential) (checked bool, err error) {
 	o := cmd.repos
 	o.Credential = func(context.Context, string) (repository.Credential, error) {
@@ -130,7 +126,7 @@ func readLogin(c *cli.Context, target credentials.Prefix) (credentials.Credentia
 		}
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) || strings.Contains(name, ":") { // don't print the name, because it can contain a password
-		return credentials.Credential{}, usagef("invalid --username: want a name without colons and control characters; use --password-stdin for the password")
+		return credentials.Credential{}, usagef("invalid --username: want a name without colons or control characters; use --password-stdin for the password")
 	}
 	var password string
 	if terminal != nil {

@@ -1,4 +1,5 @@
-// Command tofu-oci mirrors OpenTofu providers to OCI registries, and installs and verifies them.
+// Command tofu-oci mirrors OpenTofu providers to OCI registries, and installs and
+// verifies them.
 package main
 
 import (
@@ -8,9 +9,9 @@ import (
 	"syscall"
 )
 
-// The linker sets these values in builds by make and in releases. Otherwise, the commit
-// and the date come from Go's build information, if available. date is the commit date
-// in RFC 3339 format.
+// In releases, and in builds with make, the linker sets these values. Otherwise, the
+// commit and the date come from Go's build information, if available. date is the
+// commit date in RFC 3339 format.
 var version, commit, date = devVersion, "", ""
 
 func main() {

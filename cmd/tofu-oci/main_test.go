@@ -54,7 +54,7 @@ func (t tests) Run() int {
 // TestScripts runs the testscripts. Each command has at least one script. In addition
 // to testscript's commands, scripts can use the commands below. Each script has a
 // separate origin registry at $ORIGIN, which serves registry.opentofu.org, and a
-// separate OCI registry at $REGISTRY.
+// separate OCI registry at $REGISTRY. The web server at $WEB serves the directory `www`.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	params := scripts(filepath.Join("testdata", "script"))
@@ -148,6 +148,10 @@ func newWorld(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
+	web, err := serve(env, ca, http.FileServer(http.Dir(filepath.Join(env.WorkDir, "www"))))
+	if err != nil {
+		return err
+	}
 	env.Values[worldKey{}] = w
 	control := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		w.registry.Load().Create(strings.TrimPrefix(r.URL.Path, "/"))
@@ -157,7 +161,7 @@ func newWorld(env *testscript.Env) error {
 		"HOME="+filepath.Join(env.WorkDir, "home"), "USERPROFILE="+filepath.Join(env.WorkDir, "home"),
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
 		noSleep,
-		"ORIGIN="+at, "REGISTRY="+registryAt, "HERE="+provider.CurrentPlatform().String(),
+		"ORIGIN="+at, "REGISTRY="+registryAt, "WEB="+web, "HERE="+provider.CurrentPlatform().String(),
 		"CONTROL="+control.URL, "PLAIN="+strings.TrimPrefix(control.URL, "http://"), "WEBHOOK=https://"+registryAt+webhookPath,
 		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),
 	)

@@ -16,13 +16,14 @@ import (
 
 func mirrorCommand() *cli.Command {
 	return newCommand("mirror", mirrorAction, []cli.Flag{
-		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
-		platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+		fromFlag("read zips from the network mirror at `URL` (default: the origin registries)"),
+		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
+		platformFlag("select only `OS_ARCH`, such as linux_amd64 (repeatable)"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		sourcesFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
 		rootFlag(),
-		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: `REPO` for modules, with {name} and {system}"},
+		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`, a template with {name} and {system}"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		aliasFlag(),
 		dryRunFlag("print what would be sent, but send nothing"),
@@ -41,10 +42,6 @@ func mirrorCommand() *cli.Command {
 func mirrorAction(cmd *command) error {
 	selected, err := selectProviders(cmd)
 	if err != nil {
-		return err
-	}
-	var options publish.Options
-	if err := artifactOptions(cmd.c, &options); err != nil {
 		return err
 	}
 	if err := cmd.prepare(); err != nil {
@@ -67,23 +64,26 @@ func mirrorAction(cmd *command) error {
 		return err
 	}
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
-	options.Verify, options.Aliases, options.Platforms = cmd.policy.VerifyOffered, cmd.aliases, cmd.platforms
-	options.Stage, options.NoH1, options.Recheck = cmd.c.Bool("stage"), cmd.c.Bool("no-h1"), cmd.c.Bool("recheck")
-	// Don't add zips to the cache. A mirror transfers the zips of all platforms once,
-	// which would evict the zips that pull requires.
-	src := cmd.limit(source.NewCached(cmd.origin(), cmd.cache, source.CacheOptions{ReadOnly: true}), selected)
-	return cmd.out.FinishRun(mirror.Run(cmd.c.Context, src, selected.requirements, cmd.mirrorOptions(refs, options)))
+	cmd.publishing.Verify = cmd.policy.VerifyOffered
+	// Don't add zips to the cache. mirror transfers the zips of all platforms only once,
+	// and adding them would evict the zips that pull requires.
+	var from provider.Source = cmd.origin()
+	if cmd.fromURL != nil {
+		from = cmd.networkMirror(cmd.fromURL)
+	}
+	src := cmd.limit(source.NewCached(from, cmd.cache, source.CacheOptions{ReadOnly: true}), selected)
+	return cmd.out.FinishRun(mirror.Run(cmd.c.Context, src, selected.requirements, cmd.mirrorOptions(refs)))
 }
 
-// mirrorOptions returns the options of a run that writes releases to repositories and
+// mirrorOptions returns the options for a run that writes releases to repositories and
 // reports its results.
-func (cmd *command) mirrorOptions(refs map[provider.Address]template.Reference, o publish.Options) mirror.Options {
-	o.Force, o.DryRun, o.Gates, o.RecordSigner = cmd.c.Bool("force"), cmd.c.Bool("dry-run"), cmd.gates.Option(), cmd.signer
+func (cmd *command) mirrorOptions(refs map[provider.Address]template.Reference) mirror.Options {
 	return cmd.out.WatchMirror(mirror.Options{
 		Latest: cmd.latest, MinAge: cmd.minAge, FailFast: cmd.c.Bool("fail-fast"),
 		Publisher: &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()},
 		Target: func(a provider.Address) (repository.Repository, publish.Options, error) {
-			return cmd.openTarget(o, refs[a])
+			repo, err := cmd.openTarget(refs[a])
+			return repo, cmd.publishing, err
 		},
 	})
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -18,16 +17,19 @@ func moduleCommand() *cli.Command {
 	return &cli.Command{Name: "module", Subcommands: []*cli.Command{modulePushCommand(), moduleMirrorCommand(), modulePullCommand(), moduleListCommand()}}
 }
 
-// parseRequirement parses an argument, which is a PROVIDER or, for some commands, the
-// reference of a module.
+// parseRequirement parses an argument, which is a PROVIDER. Some commands also accept a
+// module reference, or a module address if a flag contains a module template.
 func parseRequirement(c *cli.Context, arg string) (provider.Requirement, error) {
+	if t := moduleFlag(c); !module.IsReference(arg) && t != (template.ModuleTemplate{}) {
+		return parseAddressIn(arg, t)
+	}
 	if !module.IsReference(arg) {
 		return provider.ParseRequirement(arg)
 	}
-	if !slices.Contains([]string{"copy", "deny", "promote", "verify"}, c.Command.Name) {
+	if moduleFlags[c.Command.Name] == "" {
 		return provider.Requirement{}, usagef("%s is a module, which %s does not support; see tofu-oci module --help", arg, c.Command.Name)
 	}
-	if _, all, err := catalog.ParseModules(arg); all && (c.Command.Name == "copy" || c.Command.Name == "verify") {
+	if _, all, err := catalog.ParseModules(arg); all && moduleFlags[c.Command.Name] == "from" {
 		return provider.Requirement{Address: provider.ModuleAddress(arg)}, err
 	}
 	r, err := module.ParseReference(arg)
@@ -35,26 +37,53 @@ func parseRequirement(c *cli.Context, arg string) (provider.Requirement, error) 
 	case err != nil:
 		return provider.Requirement{}, err
 	case r.Tag != "" || r.Digest != "":
-		return provider.Requirement{}, usagef("%s: specify a version: %s@VERSION", arg, module.Reference{Repository: r.Repository})
+		return provider.Requirement{}, usagef("%s: to select a version, specify %s@VERSION", arg, module.Reference{Repository: r.Repository})
 	}
 	return r.Release(), nil
 }
 
-// moduleRepository returns the repository of a module.
+// moduleFlags maps each command that accepts modules to the flag that specifies the
+// repositories.
+var moduleFlags = map[string]string{"copy": "from", "deny": "to", "promote": "to", "verify": "from"}
+
+// moduleFlag parses the value of the flag that specifies the repositories. If the value
+// isn't a module template, it returns the zero value.
+func moduleFlag(c *cli.Context) (t template.ModuleTemplate) {
+	text := c.String(moduleFlags[c.Command.Name])
+	if _, err := template.Parse(text); err != nil {
+		t, _ = template.ParseModule(text)
+	}
+	return t
+}
+
+// parseAddressIn parses "ADDRESS[@CONSTRAINT]". The result refers to the repository
+// that the template specifies for the module.
+func parseAddressIn(arg string, t template.ModuleTemplate) (provider.Requirement, error) {
+	wanted, err := module.ParseRequirement(arg)
+	if err != nil {
+		return provider.Requirement{}, err
+	}
+	ref, err := wanted.Address.Repository(t)
+	r := module.Reference{Repository: ref}.Release()
+	r.Constraint = wanted.Constraint
+	return r, err
+}
+
+// moduleRepository returns the repository that a module's address refers to.
 func moduleRepository(a provider.Address) (template.Reference, error) {
 	r, err := module.ParseReference(a.Type)
 	return r.Repository, err
 }
 
-// moduleTargets returns the target repository of each module. For copy, it is the
-// repository of --to. For all other commands, it is the repository in the argument.
+// moduleTargets returns the target repository of each module. For copy, --to specifies
+// the repository. For other commands, the argument contains the repository.
 func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
 	refs := map[provider.Address]template.Reference{}
 	for _, a := range addresses(wanted) {
 		ref, err := moduleRepository(a)
 		if cmd.c.Command.Name == "copy" {
-			if ref, err = catalog.ModuleTarget(cmd.c.String("to"), cmd.c.Args().Slice(), ref); err != nil {
-				err = usagef("--to: specify the target repository, such as registry.example.com/modules/vpc or oci-layout:vpc: %w", err)
+			if ref, err = catalog.ModuleTarget(cmd.c.String("to"), append(cmd.c.Args().Slice(), referenceTo(moduleFlag(cmd.c))), ref); err != nil {
+				err = usagef("--to: %w; specify the target repository, such as registry.example.com/modules/vpc or oci-layout:vpc", err)
 			}
 		}
 		if err != nil {
@@ -68,14 +97,32 @@ func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.A
 	return refs, nil
 }
 
-// expandModules replaces references with variables by the modules in their repositories.
-func (cmd *command) expandModules(wanted []provider.Requirement) ([]provider.Requirement, error) {
-	return catalog.ExpandModules(cmd.c.Context, wanted, cmd.moduleOptions())
+// referenceTo returns a reference with variables, which selects all modules in the
+// repositories of a template.
+func referenceTo(t template.ModuleTemplate) string {
+	if t.IsLayout() {
+		return t.String()
+	}
+	return "oci://" + t.String()
 }
 
-// moduleSource returns the releases of the module in an argument, and the requirement
-// that selects one of them. The argument is a reference, or an address with a
-// constraint. For an address, --from determines the repository.
+// expandModules replaces each reference that contains variables with the modules in its
+// repositories.
+func (cmd *command) expandModules(wanted []provider.Requirement) ([]provider.Requirement, error) {
+	return catalog.ExpandModules(cmd.c.Context, wanted, cmd.catalogOptions())
+}
+
+// modulesIn returns the modules in the repositories of a template.
+func (cmd *command) modulesIn(t template.ModuleTemplate) ([]provider.Requirement, error) {
+	o := cmd.catalogOptions()
+	o.Unreleased = cmd.c.Bool("pending")
+	return catalog.ExpandModules(cmd.c.Context, []provider.Requirement{{Address: provider.ModuleAddress(referenceTo(t))}}, o)
+}
+
+// moduleSource returns the repository and the releases of the module that an argument
+// specifies, and the requirement that selects one of the releases. The argument is a
+// reference, or an address with a constraint. For an address, --from determines the
+// repository.
 func (cmd *command) moduleSource(arg string) (ref template.Reference, src *oci.Source, wanted provider.Requirement, err error) {
 	var r module.Reference
 	var constraint provider.Constraint
@@ -99,7 +146,8 @@ func (cmd *command) moduleSource(arg string) (ref template.Reference, src *oci.S
 	return r.Repository, src, wanted, err
 }
 
-// findModule returns the repository of an address, and the constraint after it.
+// findModule parses "ADDRESS[@CONSTRAINT]" and returns the module's repository and the
+// constraint.
 func (cmd *command) findModule(arg string) (ref template.Reference, constraint provider.Constraint, err error) {
 	wanted, err := module.ParseRequirement(arg)
 	if err != nil {

@@ -2,20 +2,20 @@ package main
 
 import (
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func moduleMirrorCommand() *cli.Command {
 	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
-		toFlag("`REPO`: target repositories, with {hostname}, {namespace}, {name}, {system}"),
+		toFlag("`REPO`: target repositories; can contain {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		rootFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
@@ -32,9 +32,12 @@ func moduleMirrorCommand() *cli.Command {
 
 func moduleMirrorAction(cmd *command) error {
 	c := cmd.c
-	wanted, err := moduleRequirements(c)
-	if err != nil {
-		return err
+	if !c.Args().Present() && !c.IsSet("root") {
+		return usagef("specify at least one module, such as terraform-aws-modules/vpc/aws; see tofu-oci %s --help", c.Command.HelpName)
+	}
+	var wanted []module.Requirement
+	if err := parseEach(c.Args().Slice(), &wanted, module.ParseRequirement); err != nil {
+		return misuse(err)
 	}
 	if err := cmd.prepare(); err != nil {
 		return err
@@ -47,18 +50,29 @@ func moduleMirrorAction(cmd *command) error {
 	return cmd.out.FinishRun(cmd.mirrorModules("to", append(wanted, closure.Modules...), closure))
 }
 
-// mirrorModules mirrors modules to the repositories of a flag.
+// mirrorModules mirrors modules to the repositories that a flag specifies.
 func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, closure *module.Closure) error {
-	refs, err := cmd.mirroredModules(flag, wanted)
+	t, err := moduleTemplate(cmd.c, flag)
+	if err != nil {
+		return err
+	}
+	var modules []provider.Address
+	for _, r := range wanted {
+		modules = append(modules, r.Address.InRegistry())
+	}
+	refs, err := cmd.distinctTargets(flag, modules, func(a provider.Address) (template.Reference, error) {
+		return module.FromRegistry(a).Repository(t)
+	})
 	if err != nil {
 		return err
 	}
 	o := cmd.moduleMirrorOptions()
-	o.Options, o.Closure = cmd.mirrorOptions(refs, publish.Options{Stage: cmd.c.Bool("stage")}), closure
-	return module.Mirror(cmd.c.Context, cmd.moduleOrigin(), wanted, o)
+	o.Options, o.Closure = cmd.mirrorOptions(refs), closure
+	return module.Mirror(cmd.c.Context, cmd.moduleOrigin(0), wanted, o)
 }
 
-// moduleMirrorOptions returns the options for packages from module registries.
+// moduleMirrorOptions returns the options for mirroring packages from module
+// registries.
 func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
 	return module.MirrorOptions{
 		Open:            cmd.open,
@@ -66,14 +80,14 @@ func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
 	}
 }
 
-// closure reads the configurations of --root.
+// closure reads the configurations that --root specifies.
 func (cmd *command) closure() (*module.Closure, error) {
 	if !cmd.c.IsSet("root") {
 		return &module.Closure{}, nil
 	}
 	o := cmd.moduleMirrorOptions()
 	done := cmd.out.Step("reading configurations")
-	closure, err := module.NewClosure(cmd.c.Context, cmd.moduleOrigin(), cmd.c.StringSlice("root"), module.ClosureOptions{
+	closure, err := module.NewClosure(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.ClosureOptions{
 		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS, Environ: os.Environ(),
 	})
 	done()
@@ -83,43 +97,13 @@ func (cmd *command) closure() (*module.Closure, error) {
 	return closure, err
 }
 
-// moduleOrigin returns the source of modules in module registries.
-func (cmd *command) moduleOrigin() *origin.Modules {
-	return origin.NewModules(origin.Options{HTTP: cmd.http, Services: cmd.services("modules.v1"), Token: cmd.token})
+// moduleOrigin returns the source of modules in module registries. It caches responses
+// for the given time or, if it is zero, for the duration of the run.
+func (cmd *command) moduleOrigin(lifetime time.Duration) *origin.Modules {
+	return origin.NewModules(origin.Options{HTTP: cmd.http, Services: cmd.services("modules.v1"), Token: cmd.token, Lifetime: lifetime})
 }
 
-// moduleRequirements parses the modules on the command line.
-func moduleRequirements(c *cli.Context) ([]module.Requirement, error) {
-	if !c.Args().Present() && !c.IsSet("root") {
-		return nil, usagef("specify at least one module, such as terraform-aws-modules/vpc/aws; see tofu-oci %s --help", c.Command.HelpName)
-	}
-	var wanted []module.Requirement
-	for _, argument := range c.Args().Slice() {
-		r, err := module.ParseRequirement(argument)
-		if err != nil {
-			return nil, misuse(err)
-		}
-		wanted = append(wanted, r)
-	}
-	return wanted, nil
-}
-
-// mirroredModules returns the repository of each module according to a flag.
-func (cmd *command) mirroredModules(flag string, wanted []module.Requirement) (map[provider.Address]template.Reference, error) {
-	t, err := moduleTemplate(cmd.c, flag)
-	if err != nil {
-		return nil, err
-	}
-	var modules []provider.Address
-	for _, r := range wanted {
-		modules = append(modules, r.Address.InRegistry())
-	}
-	return cmd.distinctTargets(flag, modules, func(a provider.Address) (template.Reference, error) {
-		return module.FromRegistry(a).Repository(t)
-	})
-}
-
-// moduleTemplate parses --to or --from as a template for modules.
+// moduleTemplate parses --to or --from as a module template.
 func moduleTemplate(c *cli.Context, flag string) (t template.ModuleTemplate, err error) {
 	if c.String(flag) == "" {
 		return t, usagef("missing --%s: specify a repository template, such as --%s ghcr.io/acme/modules/{namespace}/{name}/{system}", flag, flag)

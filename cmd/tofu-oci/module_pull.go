@@ -11,7 +11,7 @@ import (
 
 func modulePullCommand() *cli.Command {
 	return newCommand("pull", modulePullAction, []cli.Flag{
-		fromFlag("`REPO`: repositories of mirrored modules"),
+		fromFlag("`REPO`: repositories with mirrored modules"),
 		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

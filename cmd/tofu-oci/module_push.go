@@ -9,10 +9,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -20,15 +18,15 @@ import (
 func modulePushCommand() *cli.Command {
 	return newCommand("push", modulePush, []cli.Flag{
 		&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
-		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "`VERSION` of the module (default: the commit's Git tag)"},
-		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag latest, OpenTofu's default"},
+		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "push the module as `VERSION` (default: the commit's Git tag)"},
+		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the latest tag, OpenTofu's default"},
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
-		dryRunFlag("check and compare, but send nothing"),
+		dryRunFlag("check and compare the package, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		signKeyFlag("sign the module with the key in `FILE`"),
 		passphraseFlag(),
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: CI repository)"},
-		&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with an SPDX `EXPRESSION`, such as MPL-2.0"},
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: the CI job's repository)"},
+		&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with the SPDX license `EXPRESSION`, such as MPL-2.0"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
 		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
@@ -41,7 +39,7 @@ func modulePushCommand() *cli.Command {
 func modulePush(cmd *command) error {
 	c, out := cmd.c, cmd.out
 	if c.NArg() != 1 {
-		return usagef("got %d arguments: want one DIR, such as tofu-oci module push . --to ghcr.io/acme/modules/vpc", c.NArg())
+		return usagef("got %d arguments: want one DIR, as in tofu-oci module push . --to ghcr.io/acme/modules/vpc", c.NArg())
 	}
 	target, err := modulePushTarget(c)
 	if err != nil {
@@ -49,23 +47,19 @@ func modulePush(cmd *command) error {
 	}
 	options := module.PushOptions{Latest: c.Bool("tag-latest"), Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"), Progress: out.Progress()}
 	if options.Stage && options.Latest {
-		out.Note("the tag latest is not written because of --stage; push the version again with --tag-latest after it is promoted")
+		out.Note("the latest tag is not written because of --stage; after promoting the version, push it again with --tag-latest")
 	}
-	var settings publish.Options
-	if err := artifactOptions(c, &settings); err != nil {
-		return err
-	}
-	if err := cmd.connect(); err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
 	options.Gates, options.Signer = cmd.gates.Option(), cmd.signer
-	p, err := modulePackage(cmd, settings.Index)
+	p, err := modulePackage(cmd)
 	if err != nil {
 		return err
 	}
 	ref := target.Repository
 	p.Name = target.Name()
-	repo, _, err := cmd.openTarget(publish.Options{}, ref)
+	repo, err := cmd.openTarget(ref)
 	if err != nil {
 		return err
 	}
@@ -76,7 +70,7 @@ func modulePush(cmd *command) error {
 	return out.ModulePushed(p.Name, ref, result)
 }
 
-// modulePushTarget returns the repository of --to.
+// modulePushTarget returns the --to repository.
 func modulePushTarget(c *cli.Context) (r module.Reference, err error) {
 	text := c.String("to")
 	switch {
@@ -89,8 +83,8 @@ func modulePushTarget(c *cli.Context) (r module.Reference, err error) {
 	return r, flagError("to", err)
 }
 
-// modulePackage reads the directory and the documents.
-func modulePackage(cmd *command, index artifact.Options) (p module.Package, err error) {
+// modulePackage reads the module directory, and the documents that flags specify.
+func modulePackage(cmd *command) (p module.Package, err error) {
 	c, out := cmd.c, cmd.out
 	done := out.Step("reading %s", c.Args().First())
 	dir, err := module.ReadDirectory(c.Context, c.Args().First())
@@ -110,6 +104,7 @@ func modulePackage(cmd *command, index artifact.Options) (p module.Package, err 
 	if err != nil {
 		return p, err
 	}
+	index := cmd.publishing.Index
 	p.Files, p.Annotations = dir.Files, index.Annotations
 	if p.Annotations == nil {
 		p.Annotations = map[string]string{}

@@ -36,16 +36,23 @@ func newCommand(name string, do func(*command) error, flags ...[]cli.Flag) *cli.
 	return &cli.Command{Name: name, Flags: slices.Concat(flags...), Action: withReport(do)}
 }
 
-// withReport returns an action that creates a report, runs do, and completes the report. With
-// --output json, an error of do is also printed as JSON.
+// withReport returns an action that creates a report, runs do, and completes the
+// report. If do returns an error, it also prints the error as JSON with --output json.
 func withReport(do func(*command) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
+		run := stateOf(c.App)
+		if run.complete != nil {
+			out, err := report.New(report.Options{Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Quiet: true})
+			if err == nil {
+				run.complete(&command{c: c, out: out})
+			}
+			return err
+		}
 		out, err := newReport(c)
 		if err != nil {
 			return err
 		}
 		c.Context = out.Debug.Programs(c.Context)
-		run := stateOf(c.App)
 		run.reporting = true
 		err = commandline.WithVariables(do(&command{c: c, out: out}), run.variables)
 		out.EndProgress()

@@ -29,9 +29,10 @@ func TestPages(t *testing.T) {
 		commands int
 	}{
 		"../README.md":                     {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
-		"concepts.md":                      {"registry", 5},
+		"get-started.md":                   {"registry\nrelease hashicorp/random 3.6.0 $HERE darwin_arm64 signed=good\nenv PATH=$WORK/clients${:}$PATH", 4},
+		"concepts.md":                      {"registry", 4},
 		"install.md":                       {"registry", 2},
-		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 7},
+		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 6},
 		"ghcr.md":                          {"registry no-referrers=404", 2},
 		"ecr.md":                           {"registry no-create immutable", 3},
 		"ci.md":                            {locked, 1},
@@ -39,13 +40,18 @@ func TestPages(t *testing.T) {
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
 		"../deploy/github/lock.yml":        {locked, 1},
 		"operations.md":                    {locked, 4},
+		"migrate.md":                       {migrating, 8},
 		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
-		"serve.md":                         {"registry", 10},
+		"serve.md":                         {"registry", 12},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 9},
 		"airgap.md":                        {airGap, 17},
-		"trust.md":                         {locked + "\ncp keys/good.asc acme.pub", 3},
+		"trust.md":                         {locked, 2},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},
+
+		"../" + starter + "README.md":                    {newStarter("github"), 3},
+		"../" + starter + ".github/workflows/mirror.yml": {newStarter("github"), 2},
+		"../" + starter + ".gitlab-ci.yml":               {newStarter("gitlab"), 2},
 	} {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			t.Parallel()
@@ -105,6 +111,24 @@ tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespa
 const declared = locked + `
 tofu-oci trust init hashicorp/random --from $REGISTRY/acme/providers/{namespace}/{type} --trust trust.hcl
 env TOFU_OCI_SYNC_BACKUP=$REGISTRY/backup`
+
+// starter is the directory of the starter repository.
+const starter = "templates/starter/"
+
+// newStarter is a script that creates a starter repository for a CI system, whose target
+// is in the local registry.
+func newStarter(ci string) string {
+	return "registry\ntofu-oci sync init --ci " + ci + "\nexec sed -i.bak 's#ghcr.io#'$REGISTRY'#' mirror.hcl"
+}
+
+// migrating is a script that creates a network mirror, its directory, and a provider of a
+// different registry.
+const migrating = locked + `
+tofu-oci pull hashicorp/random --layout network --platform linux_amd64 --platform darwin_arm64 --from $REGISTRY/acme/providers/{namespace}/{type} --dir www/providers
+cp www/providers/registry.opentofu.org/hashicorp/random/terraform-provider-random_3.6.0_linux_amd64.zip terraform-provider-random_3.6.0_linux_amd64.zip
+mkdir mirror/registry.opentofu.org/hashicorp/random
+cp terraform-provider-random_3.6.0_linux_amd64.zip mirror/registry.opentofu.org/hashicorp/random/terraform-provider-random_3.6.0_linux_amd64.zip
+release acme/widget 1.2.3 linux_amd64 signed=good`
 
 // pageWorld is a script that creates what the pages assume: GoReleaser's dist
 // directory, releases in the origin registry, configurations, and syft in PATH.
@@ -182,6 +206,9 @@ var places = regexp.MustCompile(`([ =])/(srv|config)/`)
 // quotedTemplate matches a repository template in quotes.
 var quotedTemplate = regexp.MustCompile(`'(ghcr\.io/[^' ]*)'`)
 
+// servers contains the servers that replace the servers on the pages.
+var servers = strings.NewReplacer(pageServer, "$SERVER", "mirror.example.com", "$WEB", "terraform.example.com", "$ORIGIN")
+
 // hosts matches the registries that the pages mention.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
 
@@ -198,16 +225,25 @@ func localHosts(blocks []codeBlock) (commands string) {
 
 // commandsIn returns a page's tofu-oci commands for a script. They include command
 // lines, the commands of containers, requests to a server that a command starts, and
-// commands that create archives.
+// commands that create archives. A block "text output" contains lines of the output of
+// the preceding command, in which … represents any text.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
 	for _, b := range blocks {
+		if b.language == "text output" { // of the last command
+			for line := range strings.Lines(b.text) {
+				pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), "…", ".*")
+				commands[len(commands)-1] += "\nstdout '^" + pattern + "$'"
+			}
+			continue
+		}
 		for line := range strings.Lines(b.text) {
 			line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "- "), "run: ")
 			line, _, _ = strings.Cut(line, " >> ") // the output file is irrelevant
 			if strings.HasPrefix(line, "tofu-oci ") {
 				line, _, _ = strings.Cut(strings.ReplaceAll(line, "~/", "$HOME/"), " > ")
+				line, _, _ = strings.Cut(line, " || ")
 			}
 			line = quotedTemplate.ReplaceAllString(strings.ReplaceAll(line, `"$RELEASE"`, "$RELEASE"), "$1") // quotes would prevent the expansion of variables
 			asked := strings.ReplaceAll(line, "'", "")
@@ -217,7 +253,7 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 			case strings.HasPrefix(line, "tofu-oci serve "):
 				commands = append(commands, "server start"+strings.TrimPrefix(line, "tofu-oci serve"))
 			case strings.HasPrefix(line, "tofu-oci "):
-				commands = append(commands, strings.ReplaceAll(line, pageServer, "$SERVER"))
+				commands = append(commands, servers.Replace(line))
 			case asks:
 				commands = append(commands, "get 200 "+path)
 			}

@@ -17,13 +17,13 @@ import (
 
 func promoteCommand() *cli.Command {
 	return newCommand("promote", promoteAction, []cli.Flag{
-		toFlag("`REPO`: repositories (default: first oci_mirror)"),
+		toFlag("`REPO`: repositories (default: the first oci_mirror)"),
 	}, versionFlags("matching pending versions"), []cli.Flag{
 		aliasFlag(),
-		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "`TEXT`: record the reason, visible to all readers"},
+		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
 		&cli.StringFlag{Name: "expires", Category: commandline.GroupOperation, Usage: "let the approval expire on `DATE`, such as 2027-01-31"},
-		signKeyFlag("`FILE`: OpenPGP secret key; signs the record"),
+		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
 		passphraseFlag(),
 		dryRunFlag("verify the releases, but write nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
@@ -54,7 +54,7 @@ func promoteAction(cmd *command) error {
 	err = approval.PromoteMany(cmd.c.Context, wanted, approval.ManyOptions{
 		PromoteOptions: o,
 		Latest:         cmd.latest,
-		Open:           func(a provider.Address) (repository.Repository, error) { return repository.Open(refs[a], cmd.repos) },
+		Open:           func(a provider.Address) (repository.Repository, error) { return cmd.openTarget(refs[a]) },
 		Done:           cmd.out.Decided,
 		OnSkip:         cmd.out.SkippedPreReleases,
 	})

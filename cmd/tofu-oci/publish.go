@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
@@ -17,11 +15,11 @@ import (
 
 func publishCommand() *cli.Command {
 	return newCommand("publish", publishAction, []cli.Flag{
-		&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: [HOST/]NAMESPACE/TYPE"},
-		toFlag("`REPO`: target repositories (default: first oci_mirror)"),
-		platformFlag("only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+		&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: provider address, [HOST/]NAMESPACE/TYPE"},
+		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
+		platformFlag("select only `OS_ARCH`, such as linux_amd64 (repeatable)"),
 		aliasFlag(),
-		dryRunFlag("check and compare, but send nothing"),
+		dryRunFlag("check and compare the packages, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		checkLevelFlag("index, manifests, blobs, or deep"),
 		&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
@@ -44,18 +42,13 @@ func publishAction(cmd *command) error {
 	if err := parse(cmd.c, "provider", &a, provider.ParseAddress); err != nil {
 		return err
 	}
-	options := publish.Options{Operation: "publishing", Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run")}
-	if err := artifactOptions(cmd.c, &options); err != nil {
-		return err
-	}
-	if options.Check == repository.DepthTags {
-		return usagef("--check-level tags: a tag does not list the platforms of this build; use --check-level index")
-	}
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
+	options := cmd.publishing
+	options.Operation = "publishing"
 	if signer, signs := cmd.signer.(trust.Signer); signs && cmd.policy.Keyring.IsZero() {
-		cmd.policy.Keyring = signer.Keyring() // its key is the only trusted key
+		cmd.policy.Keyring = signer.Keyring() // only the signer's key is trusted
 	}
 	options.Signing.Signer = cmd.signer
 	if options.Verify = cmd.policy.VerifySignature; !cmd.policy.Keyring.IsZero() {
@@ -69,16 +62,15 @@ func publishAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	repo, options, err := cmd.openTarget(options, refs[a])
+	repo, err := cmd.openTarget(refs[a])
 	if err != nil {
 		return err
 	}
-	options.Aliases, options.Platforms, options.Gates = cmd.aliases, cmd.platforms, cmd.gates.Option()
 	return cmd.publish(src, a, repo, options)
 }
 
-// publish publishes the releases in a build directory. It checks all releases before it publishes
-// any release.
+// publish publishes the releases in a build directory. It checks all releases before it
+// publishes any release.
 func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repository.Repository, options publish.Options) error {
 	ctx, out := cmd.c.Context, cmd.out
 	for _, path := range src.Ignored() {
@@ -102,9 +94,8 @@ func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repos
 		}
 	}
 	if err == nil && cmd.c.Bool("launch") {
-		start := func(ctx context.Context, p provider.Package) error { return cmd.launchPackage(ctx, src, p) }
-		err = launch.Many(ctx, src, wanted, options.Platforms, start, func(r provider.Release) {
-			out.Warn("%s %s: not launched, because it has no package for %s", r.Address, r.Version, provider.CurrentPlatform())
+		err = launch.Many(ctx, src, wanted, options.Platforms, cmd.launcher(src), func(r provider.Release) {
+			out.Warn("%s %s was not launched, because it has no package for %s", r.Address, r.Version, provider.CurrentPlatform())
 		})
 	}
 	if err != nil {

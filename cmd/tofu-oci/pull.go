@@ -10,7 +10,7 @@ import (
 
 func pullCommand() *cli.Command {
 	return newCommand("pull", pullAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		fromFlag("`REPO`: repositories or the URL of a network mirror (default: from the CLI configuration)"),
 		platformFlag("`OS_ARCH`: platform (repeatable; default: the current one)"),
 		sourcesFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),

@@ -155,7 +155,10 @@ func (s *requestStage) runs() []requestRun {
 	for _, level := range []string{"tags", "index", "manifests", "blobs", "deep"} {
 		runs = append(runs, requestRun{"`mirror --all --check-level " + level + "`, all mirrored", slices.Concat([]string{"mirror", "--check-level", level}, all)})
 	}
+	copied := []string{"copy", s.provider + "@> 1.0.0", "--all", "--from", s.registryHost + "/mirror/{type}", "--to", s.registryHost + "/copies/{type}"}
 	return append(runs,
+		requestRun{"`copy --all` within one registry, all new", copied},
+		requestRun{"`copy --all` within one registry, all copied", copied},
 		requestRun{"", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist0")}, built)},
 		requestRun{"`publish`, all new", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},
 		requestRun{"`publish`, all published", slices.Concat([]string{"publish", filepath.Join(s.dir, "dist1")}, built)},

@@ -24,13 +24,13 @@ func serveCommand() *cli.Command {
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories (repeatable)"},
-		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`TEMPLATE`: repositories of modules (repeatable)"},
-		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "`KIND` of module URLs: archive or oci"},
+		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`TEMPLATE`: repositories with modules (repeatable)"},
+		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "return module URLs of this `KIND`: archive or oci"},
 		providersFlag(),
 		aliasFlag(),
-		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "`HOST` of releases without a provider annotation"},
+		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "assume `HOST` for releases without a provider annotation"},
 		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupAccess, Usage: "`FILE`: access rules and published hosts"},
-		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupAccess, Usage: "`FILE`: key for archive URLs (default: random)"},
+		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupAccess, Usage: "`FILE`: keys that sign archive URLs (default: a random key)"},
 		&cli.Float64Flag{Name: "rate", Category: commandline.GroupAccess, Usage: "limit each client to `N` requests per second"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		passphraseFlag(),
@@ -45,23 +45,22 @@ func servedFlags() []cli.Flag {
 // listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "`ADDRESS`: HOST:PORT or :PORT"},
+		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "`ADDRESS`: listen on HOST:PORT or :PORT"},
 		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "`FILE`: certificate chain (PEM)"},
 		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "`FILE`: private key (PEM)"},
 		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
 		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "public `URL` of the server"},
+		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "`TEXT`: title of the web pages (default: tofu-oci)"},
+		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --out `FILE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK` (repeatable)"},
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
-		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "`N`: limit per client (default: 3/4 of the maximum)"},
+		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "allow each client at most `N` connections (default: 3/4 of the total)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
 		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "on exit, wait up to `DURATION` for downloads"},
 	}
 }
 
 func serveAction(cmd *command) error {
-	if cmd.c.Args().Present() {
-		return usagef("unexpected argument %q; see tofu-oci serve --help", cmd.c.Args().First())
-	}
 	log := report.NewServerLog(cmd.out)
 	options, err := serveOptions(cmd, log)
 	if err != nil {
@@ -87,7 +86,7 @@ func serveAction(cmd *command) error {
 	return server.Run(cmd.c.Context, l, listenConfig)
 }
 
-// listen listens on the address of --listen.
+// listen listens on the --listen address.
 func listen(ctx context.Context, address string) (net.Listener, error) {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		suggestion := ""
@@ -103,8 +102,9 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 	return l, err
 }
 
-// startMetrics serves the metrics and probes if --metrics-listen is set. Probes use this
-// address, because they must work regardless of the number of connections to the main address.
+// startMetrics serves the metrics and probes if --metrics-listen is set. Probes use
+// this address, because they must work regardless of the number of connections to the
+// main address.
 func startMetrics(c *cli.Context, log *report.ServerLog, s *serve.Server) (closeServer func(), err error) {
 	address := c.String("metrics-listen")
 	if address == "" {

@@ -12,19 +12,19 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// serveOptions parses the flags about what the server provides.
+// serveOptions parses the flags that determine the served content.
 func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err error) {
 	if err := templateOptions(cmd.c, &o); err != nil {
 		return o, err
@@ -34,12 +34,18 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	o.Open = cmd.open
 	o.Catalog = cmd.repositoryNames
-	if o.Providers, err = servedProviders(cmd.c); err != nil {
+	if known, err := readProviders(cmd.c); err != nil {
 		return o, err
+	} else if known != nil {
+		o.Providers = func() ([]provider.Address, error) { return readProviders(cmd.c) }
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
 	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
+	o.Title = cmd.c.String("title")
+	if paths := cmd.c.StringSlice("sync-result"); len(paths) > 0 {
+		o.SyncResult = func() (serve.SyncResult, error) { return outcome.Served(paths) }
+	}
 	o.MaxAge, o.StaleIfError = cmd.c.Duration("tags-ttl"), cmd.c.Duration("stale-if-error")
 	err = cmp.Or(
 		parseSet(cmd.c, "unannotated", &o.Unannotated, provider.ParseHost),
@@ -67,7 +73,7 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	return o, err
 }
 
-// templateOptions parses the flags about repositories.
+// templateOptions parses the flags that specify repositories.
 func templateOptions(c *cli.Context, o *serve.Options) error {
 	o.OCIModules = c.String("module-location") == "oci"
 	err := cmp.Or(
@@ -83,16 +89,7 @@ func templateOptions(c *cli.Context, o *serve.Options) error {
 	return nil
 }
 
-// servedProviders returns a function that reads the file of --providers. Without the
-// flag, it returns nil. It reads the file once to report errors.
-func servedProviders(c *cli.Context) (func() ([]provider.Address, error), error) {
-	if known, err := readProviders(c); known == nil || err != nil {
-		return nil, err
-	}
-	return func() ([]provider.Address, error) { return readProviders(c) }, nil
-}
-
-// accessOptions parses the flags about access control.
+// accessOptions parses the flags for access control.
 func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
 	if path := cmd.c.String("serve-config"); cmd.c.IsSet("serve-config") { // an empty name must not disable access control
 		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
@@ -105,12 +102,12 @@ func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err e
 	if err := parseSet(cmd.c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
 		return err
 	}
-	const burst = 10 // in seconds, because init requests dozens of documents at once
+	const burst = 10 // in seconds; tofu init requests dozens of documents at once
 	o.Limiter = access.NewLimiter(cmd.c.Float64("rate"), int(cmd.c.Float64("rate")*burst))
 	return nil
 }
 
-// listenOptions parses the flags about how the server listens and shuts down.
+// listenOptions parses the flags for listening and shutting down.
 func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions, err error) {
 	o = serve.ListenOptions{
 		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
@@ -127,41 +124,53 @@ func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions
 	return o, flagError("tls-cert", err)
 }
 
-// pullThroughFlags returns the flags about releases that are mirrored on first request.
+// pullThroughFlags returns the flags for releases that are mirrored on first request.
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
 		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching providers on request (repeatable)"},
+		&cli.StringSliceFlag{Name: "modules-pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching modules on request (repeatable)"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
 		gateFlag(), attestationsFlag(), sbomFlag(),
 	}, trustFlags())
 }
 
-// pullThrough parses the flags. It returns nil without --pull-through.
+// pullThrough parses the flags. It returns nil without --pull-through and
+// --modules-pull-through.
 func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, error) {
-	if !cmd.c.IsSet("pull-through") {
+	if !cmd.c.IsSet("pull-through") && !cmd.c.IsSet("modules-pull-through") {
 		return nil, nil
 	}
+	// Caching origin responses must not make the server's responses much older than
+	// MaxAge.
+	lifetime := served.MaxAge / 2
+	modules := cmd.moduleOrigin(lifetime)
 	o := &pullthrough.Options{
-		// Cached origin responses must not make the server's responses much older.
-		Source:   cmd.originWithLifetime(served.MaxAge / 2),
-		Open:     func(ref template.Reference) (repository.Repository, error) { return repository.Open(ref, cmd.repos) },
+		Source: cmd.originWithLifetime(lifetime), ModuleSource: modules, MirrorModule: cmd.moduleMirrorOptions().PublishFunc(modules),
+		Open:     cmd.openTarget,
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
-		Publish:  publish.Options{Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From)},
+		Publish: publish.Options{
+			Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From),
+			Attestations: cmd.publishing.Attestations, AutoSBOM: cmd.publishing.AutoSBOM,
+		},
 	}
-	if err := cmp.Or(evidenceOptions(cmd.c, &o.Publish), parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern)); err != nil {
+	err := cmp.Or(
+		parseAll(cmd.c, "pull-through", &o.Patterns, provider.ParsePattern),
+		parseAll(cmd.c, "modules-pull-through", &o.Modules, provider.ParseModulePattern),
+	)
+	if err != nil {
 		return nil, err
 	}
-	_, err := pullthrough.New(*o)
+	_, err = pullthrough.New(*o)
 	return o, misuse(err)
 }
 
 // verifyOffered returns a function that verifies releases from origin registries. It
-// reads earlier releases from the last repository of --from, to which new providers are
+// reads earlier releases from the last --from repository, to which new providers are
 // mirrored.
 func verifyOffered(cmd *command, from []template.Template) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		p := cmd.policy
-		p.History = &trust.SignerHistory{Source: cmd.ociSource(from[len(from)-1])} // a new source each time, because releases are added
+		p.History = &trust.SignerHistory{Source: cmd.ociSource(from[len(from)-1])} // a new source each time, because a source caches the releases
 		return p.VerifyOffered(ctx, r)
 	}
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// defaultDeclaration is the declaration of sync commands without an argument.
+// defaultDeclaration is the declaration that sync commands read if no argument
+// specifies one.
 const defaultDeclaration = "mirror.hcl"
 
 func syncCommand() *cli.Command {
@@ -49,7 +49,7 @@ func syncFlags() []cli.Flag {
 	level := checkLevelFlag("tags, index, manifests, blobs, or deep").(*cli.StringFlag)
 	level.Value = repository.DepthIndex.String()
 	return []cli.Flag{
-		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "only the providers in shard `I/N`, auto/N (in a Kubernetes Indexed Job), or auto (in a GitLab parallel job)"},
+		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "select only the providers in shard `I/N`, auto/N (in a Kubernetes Indexed Job), or auto (in a GitLab parallel job)"},
 		level,
 	}
 }
@@ -59,16 +59,13 @@ func syncOutputFlags() []cli.Flag {
 }
 
 func textfileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "textfile", Category: commandline.GroupOutput, Usage: "write metrics to `FILE` for Prometheus' node exporter"}
+	return &cli.StringFlag{Name: "textfile", Category: commandline.GroupOutput, Usage: "write metrics to `FILE` for the Prometheus node exporter"}
 }
 
 // readDeclaration reads the declaration that --declaration or the argument specifies.
 func readDeclaration(c *cli.Context) (*sync.Declaration, error) {
 	if path := c.String("declaration"); path != "" {
 		return readDeclarationFrom(path)
-	}
-	if c.NArg() > 1 {
-		return nil, usagef("got %d arguments: want one DECLARATION", c.NArg())
 	}
 	return readDeclarationFrom(cmp.Or(c.Args().First(), defaultDeclaration))
 }
@@ -84,7 +81,8 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 	return nil, err
 }
 
-// syncOptions returns the options of commands that use a declaration. Call done at the end.
+// syncOptions returns the options for commands that use a declaration. The caller must
+// call done at the end.
 func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if o.Declaration, err = readDeclaration(cmd.c); err != nil {
 		return o, nil, err
@@ -95,18 +93,12 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	if o.Shard, err = sync.ParseShard(cmd.c.String("shard"), os.Getenv); err != nil {
 		return o, nil, flagError("shard", err)
 	}
-	if err := parseSet(cmd.c, "check-level", &o.Check, repository.ParseDepth); err != nil {
-		return o, nil, err
-	}
 	if err := cmd.prepare(); err != nil {
 		return o, nil, err
 	}
-	o.Open = func(ref template.Reference) (repository.Repository, error) {
-		repo, _, err := cmd.openTarget(publish.Options{}, ref)
-		return repo, err
-	}
+	o.Check, o.Open = cmd.publishing.Check, cmd.openTarget
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
-	modules, publishing := cmd.moduleOrigin(), cmd.moduleMirrorOptions()
+	modules, publishing := cmd.moduleOrigin(0), cmd.moduleMirrorOptions()
 	o.Wanted, o.Problems = cmd.declaredProviders(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
 		publishing.Closure, err = module.NewClosure(cmd.c.Context, modules, dirs, module.ClosureOptions{Open: publishing.Open, OnError: failed})
 		return publishing.Closure, err
@@ -122,11 +114,11 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	return o, publishing.Closure.Close, nil
 }
 
-// declaredProviders returns the providers that a declaration selects. If it selects none, declaredProviders
-// prints a warning.
+// declaredProviders returns the providers that a declaration selects. If it selects
+// none, declaredProviders prints a warning.
 func (cmd *command) declaredProviders(d *sync.Declaration, closure sync.Closure) (wanted []sync.Wanted, problems []error) {
 	if wanted, problems = d.Wanted(cmd.c.Context, closure); len(wanted)+len(problems)+len(d.Roots) == 0 {
-		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add blocks with addresses, sources, lock_files, or roots`)
+		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add a block with an address, or set sources, lock_files, or roots`)
 	}
 	return wanted, problems
 }
@@ -163,16 +155,16 @@ func syncApply(cmd *command) error {
 	defer closeRoots()
 	watch := watcher{command: cmd}
 	if o.Shard.Count > 0 {
-		cmd.out.Summary = "" // sync report watches all shards
+		cmd.out.Summary = "" // sync report writes the summary of all shards
 	} else if err := watch.open(o.Declaration); err != nil {
 		return err
 	}
 	return watch.finish(applyPlan(cmd, o))
 }
 
-// applyPlan plans and applies.
+// applyPlan creates a plan and applies it.
 func applyPlan(cmd *command, o sync.Options) error {
-	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // result if planning fails
+	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // the result if planning fails
 	plan, err := sync.NewPlan(cmd.c.Context, o)
 	if file := cmd.c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan
@@ -212,7 +204,8 @@ func (w *watcher) open(d *sync.Declaration) error {
 	return err
 }
 
-// finish reports the end of a run with an error, and returns the error.
+// finish writes the metrics and sends the notification of a run that ended with err. It
+// returns err, joined with the error from writing the metrics.
 func (w *watcher) finish(err error) error {
 	code := explain.ExitCode(w.c.Context, err)
 	if file := w.c.String("textfile"); file != "" {

@@ -23,10 +23,10 @@ import (
 
 func tofurcCommand() *cli.Command {
 	return newCommand("tofurc", tofurcAction, []cli.Flag{
-		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the block to `FILE`"},
+		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the blocks to `FILE`"},
 		&cli.StringFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "also redirect module registries to the server at `URL`"},
-		&cli.StringSliceFlag{Name: "modules-host", Category: commandline.GroupOperation, Usage: "`HOST[=URL]`: redirect HOST; its provider registry is URL (repeatable)"},
-		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "`HOST=URL`: print Git commands that redirect HOST (repeatable)"},
+		&cli.StringSliceFlag{Name: "modules-host", Category: commandline.GroupOperation, Usage: "`HOST[=URL]`: redirect HOST's modules, but keep its provider registry at URL (repeatable)"},
+		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "`HOST=URL`: print Git commands that redirect HOST to URL (repeatable)"},
 		dryRunFlag("with --write: print the changes, but write nothing"),
 		&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
 		outputFlag("with --validate: output `FORMAT`, text or json"),
@@ -49,74 +49,78 @@ func validateTofurc(cmd *command) error {
 	return cmd.out.ConfigurationFindings(cmd.c.String("validate"), findings)
 }
 
-// tofurcAction prints the block or writes it to a file, or validates a file.
+// tofurcAction prints the blocks or writes them to a file, or validates a file.
 func tofurcAction(cmd *command) error {
 	c := cmd.c
 	if c.IsSet("validate") {
 		return validateTofurc(cmd)
 	}
-	redirects, err := cliconfig.HostBlocks(c.String("modules-server"), c.StringSlice("modules-host"), c.StringSlice("git-mirror"))
+	blocks, git, err := tofurcBlocks(c)
 	if err != nil {
-		return misuse(err)
-	}
-	if !c.Args().Present() && redirects != "" {
-		_, err = io.WriteString(c.App.Writer, redirects)
 		return err
 	}
-	if !c.Args().Present() {
-		return usagef("missing REPO: specify a repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
-	}
-	t, err := template.Parse(c.Args().First())
-	if err != nil {
-		return misuse(err)
-	}
-	if t.IsLayout() {
-		return layoutError(t)
-	}
-	var patterns []provider.Pattern
-	for _, arg := range c.Args().Tail() {
-		p, err := provider.ParsePattern(arg)
-		if err != nil {
-			return misuse(err)
-		}
-		patterns = append(patterns, p)
-	}
 	if c.IsSet("write") {
-		return writeTofurc(cmd, t, patterns)
+		return writeTofurc(cmd, blocks, git)
 	}
-	block, err := cliconfig.MirrorBlock(t, patterns)
+	printed, err := blocks.Text()
 	if err != nil {
 		return misuse(err)
 	}
-	if _, err = fmt.Fprint(c.App.Writer, block, redirects); err != nil {
+	if _, err = io.WriteString(c.App.Writer, printed+git); err != nil || blocks.Template == nil {
 		return err
 	}
 	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
 	cmd.out.Note("note: tofu providers lock in OpenTofu 1.13 and later doesn't read this block; run it with -oci-mirror=%s",
-		text.Quote(strings.ReplaceAll(t.HCL(), "${", "{")))
+		text.Quote(strings.ReplaceAll(blocks.Template.HCL(), "${", "{")))
 	return nil
+}
+
+// tofurcBlocks parses the command line. git contains comments with git commands.
+func tofurcBlocks(c *cli.Context) (b cliconfig.Blocks, git string, err error) {
+	if b.Hosts, err = cliconfig.HostBlocks(c.String("modules-server"), c.StringSlice("modules-host")); err == nil {
+		git, err = cliconfig.GitCommands(c.StringSlice("git-mirror"))
+	}
+	switch {
+	case err != nil:
+		return b, git, misuse(err)
+	case !c.Args().Present() && len(b.Hosts) == 0:
+		return b, git, usagef("missing REPO: specify a repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
+	case !c.Args().Present():
+		return b, git, nil
+	}
+	t, err := template.Parse(c.Args().First())
+	if err != nil {
+		return b, git, misuse(err)
+	}
+	if t.IsLayout() {
+		return b, git, layoutError(t)
+	}
+	b.Template = &t
+	err = misuse(parseEach(c.Args().Tail(), &b.Patterns, provider.ParsePattern))
+	return b, git, err
 }
 
 // layoutError returns the error for a template of image layouts.
 func layoutError(t template.Template) error {
-	return explain.WithHint(usagef("OpenTofu cannot install providers from %s: it supports only registries", t.Redacted()), fmt.Sprintf(
+	return explain.WithHint(usagef("OpenTofu cannot install providers from %s: OpenTofu supports only registries, not image layouts", t.Redacted()), fmt.Sprintf(
 		"copy the releases to a registry: tofu-oci copy PROVIDER --all --from '%[1]s' --to REPO; or create a filesystem_mirror: tofu-oci pull PROVIDER --layout packed --from '%[1]s' --dir DIRECTORY", t.Redacted()))
 }
 
 // maxTofurc limits the size of a configuration file in bytes.
 const maxTofurc = 256 << 10
 
-// writeTofurc writes the block to the file of --write.
-func writeTofurc(cmd *command, t template.Template, patterns []provider.Pattern) error {
+// writeTofurc writes the blocks to the --write file, and prints the changes and the Git
+// commands in git.
+func writeTofurc(cmd *command, blocks cliconfig.Blocks, git string) error {
 	// 1. Read the file.
 	name, environment := cmd.c.String("write"), cliconfig.SystemEnvironment()
 	before, err := atomicfile.ReadUserFile(name, maxTofurc)
 	if err != nil {
 		return flagError("write", err)
 	}
-	// 2. Merge the block. If merging fails, print the block, so that the user can add
+	// 2. Merge the blocks. If merging fails, print the block, so that the user can add
 	// it.
-	after, err := cliconfig.MergeFile(environment, name, before.Place, before.Text, t, patterns)
+	after, err := blocks.MergeFile(environment, name, before.Place, before.Text)
 	if conflict, ok := errors.AsType[*cliconfig.MergeError](err); ok {
 		_, failed := io.WriteString(cmd.c.App.Writer, report.Printable(conflict.Block))
 		return errors.Join(err, failed)
@@ -124,7 +128,7 @@ func writeTofurc(cmd *command, t template.Template, patterns []provider.Pattern)
 	if err != nil {
 		return misuse(err)
 	}
-	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(name, before.Text, after))); err != nil {
+	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(name, before.Text, after))+git); err != nil {
 		return err
 	}
 	if removed := doctor.RemovedPatterns(name, before.Text, after); len(removed) > 0 {
@@ -141,11 +145,11 @@ func writeTofurc(cmd *command, t template.Template, patterns []provider.Pattern)
 	if read, err := environment.Reads(before.Place); read || err != nil {
 		return err
 	}
-	reason := "by default"
-	if os.Getenv("TF_CLI_CONFIG_FILE") != "" {
-		reason = "because TF_CLI_CONFIG_FILE specifies a different file"
+	if other := os.Getenv("TF_CLI_CONFIG_FILE"); other != "" {
+		cmd.out.Warn("OpenTofu doesn't read %s, because TF_CLI_CONFIG_FILE specifies %s; run the command again with --write %[2]s", name, other)
+		return nil
 	}
-	cmd.out.Note("OpenTofu doesn't read %s %s; export TF_CLI_CONFIG_FILE=%s", name, reason, before.Place)
+	cmd.out.Warn("OpenTofu doesn't read %s by default; export TF_CLI_CONFIG_FILE=%s", name, before.Place)
 	return nil
 }
 

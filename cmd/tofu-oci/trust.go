@@ -25,13 +25,13 @@ import (
 
 func trustCommand() *cli.Command {
 	selection := slices.Concat([]cli.Flag{
-		fromFlag("`REPO`: repositories (default: the CLI configuration)"),
+		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{aliasFlag()})
 	initialize := func(cmd *command) error { return inspectReleases(cmd, 1, truster.init) }
 	check := func(cmd *command) error { return inspectReleases(cmd, 0, truster.check) }
 	return &cli.Command{Name: "trust", Subcommands: []*cli.Command{
-		newCommand("init", initialize, selection, trustFlags()[1:], networkFlags(), outputFlags()),
+		newCommand("init", initialize, selection, []cli.Flag{keyringFlag(), trustFileFlag("write the trust file to `FILE`")}, networkFlags(), outputFlags()),
 		newCommand("check", check, selection, trustFlags(), networkFlags(), outputFlags()),
 	}}
 }
@@ -43,17 +43,17 @@ func inspectReleases(cmd *command, versions int, run func(truster) error) error 
 	if err != nil {
 		return err
 	}
-	if versions, err = latest(cmd.c, versions); err != nil {
+	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	if err := cmd.connect(); err != nil {
+	if cmd.latest, err = latest(cmd.c, versions); err != nil {
 		return err
 	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
-	return run(truster{command: cmd, src: src, wanted: wanted, latest: versions})
+	return run(truster{cmd, src, wanted})
 }
 
 // truster runs trust init and trust check.
@@ -61,8 +61,6 @@ type truster struct {
 	*command
 	src    provider.Source
 	wanted []provider.Requirement
-	// latest is the number of versions per requirement, or zero for all.
-	latest int
 }
 
 // init writes a trust file that pins providers to the keys that signed their releases.
@@ -114,7 +112,7 @@ func (t truster) init() error {
 	return err
 }
 
-// pin returns a rule with the keys that signed the releases of a requirement.
+// pin returns a rule with the keys that signed the releases that a requirement selects.
 func (t truster) pin(ctx context.Context, p trust.Policy, r provider.Requirement) (trust.Rule, error) {
 	var releases []provider.Release
 	versions, err := source.Resolve(ctx, t.src, r, t.latest)
@@ -140,10 +138,6 @@ func (t truster) pin(ctx context.Context, p trust.Policy, r provider.Requirement
 
 // check reports the releases that do not meet the signature policy.
 func (t truster) check() error {
-	p, err := signaturePolicy(t.c)
-	if err != nil {
-		return err
-	}
 	refused := false
 	for _, r := range t.wanted {
 		versions, err := source.Resolve(t.c.Context, t.src, r, t.latest)
@@ -154,7 +148,7 @@ func (t truster) check() error {
 			var verdict provider.Verdict
 			release, err := t.src.Release(t.c.Context, r.Address, v)
 			if err == nil {
-				verdict, err = p.Verify(t.c.Context, release)
+				verdict, err = t.policy.Verify(t.c.Context, release)
 			}
 			if err != nil {
 				_, is := errors.AsType[*trust.RefusedError](err)
@@ -165,7 +159,7 @@ func (t truster) check() error {
 			t.out.SignatureChecked(r.Address, v, verdict, verdict.String())
 		}
 	}
-	err = t.out.Finish()
+	err := t.out.Finish()
 	if refused {
 		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
@@ -175,10 +169,18 @@ func (t truster) check() error {
 // trustFlags returns the flags of commands that verify signatures.
 func trustFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "`MODE`: require, warn, or off"},
-		&cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "`FILE`: trusted OpenPGP keys, a file or directory"},
-		&cli.StringFlag{Name: "trust", Category: commandline.GroupTrust, Usage: "`FILE`: trust file that pins providers to keys"},
+		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "`MODE`: signature policy: require, warn, or off"},
+		keyringFlag(),
+		trustFileFlag("`FILE`: trust file that pins providers to keys"),
 	}
+}
+
+func keyringFlag() cli.Flag {
+	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "`FILE`: file or directory with trusted OpenPGP keys"}
+}
+
+func trustFileFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "trust", Category: commandline.GroupTrust, Usage: usage}
 }
 
 // signaturePolicy parses the flags of [trustFlags].
@@ -197,7 +199,8 @@ func signaturePolicy(c *cli.Context) (p trust.Policy, err error) {
 	return p.WithEnvironment(os.Getenv), err
 }
 
-// keyringPolicy returns a policy with the keys of --keyring and no requirements.
+// keyringPolicy returns a policy that trusts the --keyring keys and requires nothing
+// else.
 func keyringPolicy(c *cli.Context) (p trust.Policy, err error) {
 	err = parseSet(c, "keyring", &p.Keyring, trust.ReadKeyring)
 	return p, err
@@ -215,14 +218,14 @@ func signKeyFlag(usage string) cli.Flag {
 }
 
 func recordKeyFlag() cli.Flag {
-	return signKeyFlag("`FILE`: OpenPGP secret key; signs records of decisions")
+	return signKeyFlag("sign decision records with the OpenPGP secret key in `FILE`")
 }
 
 func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "`FILE`: key passphrase (default: $" + passphraseVariable + ")"}
+	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "read the key's passphrase from `FILE` instead of $" + passphraseVariable}
 }
 
-// readSigner reads the key of --sign-key. Without the flag, it returns nil.
+// readSigner reads the --sign-key key. Without the flag, it returns nil.
 func readSigner(c *cli.Context) (artifact.Signer, error) {
 	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
 	if path == "" {

@@ -37,7 +37,7 @@ func TestDeleteTagHints(t *testing.T) {
 			if code != 3 || !strings.Contains(stdout, "  the tag 3.2.4 was not deleted, so tofu init can still install the version: ") {
 				t.Errorf("exit code %d\n%s", code, stdout)
 			}
-			if !strings.Contains(stderr, "is denied, but a plain tofu init can still install it: ") || !strings.Contains(stderr, hint) {
+			if !strings.Contains(stderr, "is denied, but a plain tofu init can still install it; ") || !strings.Contains(stderr, hint) {
 				t.Errorf("no hint %q in:\n%s", hint, stderr)
 			}
 			// Promoting with --force fails in the same way, and the version stays

@@ -89,7 +89,7 @@ var simplest = []struct {
 	{"sync validate mirror.hcl", 0},
 	{"sync plan mirror.hcl", 0},
 	{"sync apply mirror.hcl", 0},
-	{"sync init new-{n}.hcl", 0},
+	{"sync init {n}/mirror.hcl", 0},
 	{"sync apply mirror.hcl --shard 1/1 --out result.json", 0},
 	{"sync report result.json", 0},
 }
@@ -106,7 +106,8 @@ var plausible = map[string]string{
 	"ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
 	"ATTESTATIONS": "fetch", "BUNDLE_KEYRING": "secret.asc", "GATE": "no-such-gate", "PART_SIZE": "1GB", "REQUIRE_APPROVAL": "secret.asc",
 	"BUNDLE_CREATE_MODULES_FROM": "oci-layout:repo/{name}", "BUNDLE_INVENTORY_MODULES_FROM": "oci-layout:repo/{name}",
-	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}",
+	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}", "MODULES_PULL_THROUGH": "acme/*/*",
+	"CI": "github", "SYNC_RESULT": "result.json", "TITLE": "Acme providers",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SBOM_PROGRAM": "make-sbom {zip}", "SERVER": "https://tofu.example.com", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
@@ -118,6 +119,8 @@ var (
 	// shared contains flags that have the same meaning in all commands. They are tested
 	// only in combination with all other flags.
 	shared = []string{"ca-file", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
+	// requiring maps variables to the variables that they require.
+	requiring = map[string]string{"TOFU_OCI_TLS_CERT": "TLS_KEY", "TOFU_OCI_TLS_KEY": "TLS_CERT", "TOFU_OCI_MODULES_PULL_THROUGH": "MODULES_FROM"}
 	// contradicting contains variables that mirror cannot combine.
 	contradicting = []string{"TOFU_OCI_ALL", "TOFU_OCI_LATEST", "TOFU_OCI_LOCK_FILE"}
 	// agreeing maps variables to values that are compatible with TOFU_OCI_DIGEST_FILE
@@ -170,8 +173,8 @@ func (j *job) withVariables(t *testing.T, c *cli.Command, call string) {
 			continue
 		}
 		set := map[string]string{variable: all[variable]}
-		if pair := []string{"TOFU_OCI_TLS_CERT", "TOFU_OCI_TLS_KEY"}; slices.Contains(pair, variable) {
-			set = map[string]string{pair[0]: "tls.crt", pair[1]: "tls.key"}
+		if other := requiring[variable]; other != "" {
+			set["TOFU_OCI_"+other] = plausible[other]
 		}
 		together(variable, set)
 	}

@@ -38,7 +38,11 @@ func TestVariables(t *testing.T) {
 	delete(without, "help") // urfave/cli defines this flag
 	delete(without, "version")
 	kinds, flags := map[string]string{}, map[string]bool{}
-	for _, c := range commandsOf(main.NewApp(io.Discard, io.Discard).Commands) {
+	app := main.NewApp(io.Discard, io.Discard)
+	if _, _, err := commandline.Read(app, []string{"tofu-oci", "--help"}, os.Getenv); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range commandsOf(app.Commands) {
 		for _, flag := range c.Flags {
 			name := flag.Names()[0]
 			flags[c.HelpName+" "+name], flags[name] = true, true

@@ -11,13 +11,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 func verifyCommand() *cli.Command {
 	return newCommand("verify", verifyAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: first oci_mirror)"),
+		fromFlag("`REPO`: repositories (default: the first oci_mirror)"),
 		sourcesFlag(),
 		providersFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
@@ -25,7 +26,7 @@ func verifyCommand() *cli.Command {
 		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
 		&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
 		launchFlag(),
-		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "`KEYRING`: OpenPGP keys, one of which must have signed an approval of each release"},
+		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require that each release has an approval signed with a key in `KEYRING`"},
 	}, trustFlags(), networkFlags(), []cli.Flag{
 		outputFlag("`FORMAT`: text, json, markdown, or sarif"),
 		quietFlag(),
@@ -61,8 +62,7 @@ func verifyAction(cmd *command) error {
 	}
 	if cmd.c.Bool("launch") {
 		src := oci.New(cmd.openSource, cmd.aliases...)
-		start := func(ctx context.Context, p provider.Package) error { return cmd.launchPackage(ctx, src, p) }
-		o.Launch = launch.Allowed(src, start, func(p provider.Package) {
+		o.Launch = launch.Allowed(src, cmd.launcher(src), func(p provider.Package) {
 			cmd.out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
 		})
 	}
@@ -72,8 +72,8 @@ func verifyAction(cmd *command) error {
 }
 
 // providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it
-// returns all providers in the repositories of --from, and the repositories whose
-// provider is unknown.
+// returns all providers in the --from repositories, and the repositories whose provider
+// is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
 	if hasProviders(cmd.c) {
 		if wanted, err = requiredProviders(cmd); err == nil {
@@ -83,6 +83,10 @@ func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown 
 	}
 	if !cmd.c.IsSet("from") {
 		return nil, nil, usagef("specify at least one PROVIDER, such as hashicorp/null, or verify all providers with --from REPO; see tofu-oci verify --help")
+	}
+	if t := moduleFlag(cmd.c); t != (template.ModuleTemplate{}) {
+		wanted, err = cmd.modulesIn(t)
+		return wanted, nil, err
 	}
 	l, err := cmd.catalogListing()
 	if err != nil {
@@ -98,12 +102,14 @@ func launchFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the provider for the current platform"}
 }
 
-// launchPackage starts a package and prints a summary of its schema.
-func (cmd *command) launchPackage(ctx context.Context, src provider.Source, p provider.Package) error {
-	cmd.out.Debug.Log("program", "package", p.Filename)
-	report, err := launch.Package(ctx, src, p, launch.Options{})
-	if err == nil {
-		cmd.out.Note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+// launcher returns a function that starts a package and prints a summary of its schema.
+func (cmd *command) launcher(src provider.Source) func(context.Context, provider.Package) error {
+	return func(ctx context.Context, p provider.Package) error {
+		cmd.out.Debug.Log("program", "package", p.Filename)
+		report, err := launch.Package(ctx, src, p, launch.Options{})
+		if err == nil {
+			cmd.out.Note("launched %s %s for %s: %s", p.Address, p.Version, p.Platform, report)
+		}
+		return err
 	}
-	return err
 }

@@ -18,14 +18,8 @@ import (
 const devVersion = "dev"
 
 func versionCommand() *cli.Command {
-	return newCommand(commandline.Version, versionAction, []cli.Flag{outputFlag("`FORMAT`: text or json")})
-}
-
-func versionAction(cmd *command) error {
-	if cmd.c.Args().Present() {
-		return usagef("version takes no arguments; see tofu-oci version --help")
-	}
-	return cmd.out.Build(thisBuild())
+	printBuild := func(cmd *command) error { return cmd.out.Build(thisBuild()) }
+	return newCommand(commandline.Version, printBuild, []cli.Flag{outputFlag("`FORMAT`: text or json")})
 }
 
 // thisBuild describes the build of the running program.
@@ -38,8 +32,8 @@ func thisBuild() report.Build {
 type linkerValues struct{ version, commit, date string }
 
 // buildOf describes a build. The linker's values take precedence over Go's build
-// information. This information contains the commit of a checkout that was built
-// without -buildvcs=false, and the module version.
+// information, which contains the module version and, unless the build used
+// -buildvcs=false, the commit of the checkout.
 func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {

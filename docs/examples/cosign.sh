@@ -1,6 +1,6 @@
 #!/bin/sh
 # A gate that allows releases with an attestation that cosign verifies, and holds all
-# others. Additional arguments are options of cosign.
+# others. Additional arguments are passed to cosign.
 #
 #   tofu-oci mirror acme/widget --attestations fetch \
 #     --gate './cosign.sh {zip} {attestations} --key cosign.pub --type slsaprovenance1' --to …

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A gate that denies executables with known vulnerabilities. It requires govulncheck.
-# Exceptions are lines such as "GO-2022-1059 2027-01-31" in a file. They expire on that date.
-# Additional arguments are options of govulncheck.
+# Exceptions are lines in a file, such as "GO-2022-1059 2027-01-31", with their expiry dates.
+# Additional arguments are passed to govulncheck.
 #
 #   tofu-oci mirror hashicorp/time --gate './govulncheck.sh {binary} exceptions.txt' --to …
 set -eu

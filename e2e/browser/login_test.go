@@ -40,7 +40,7 @@ func TestLogin(t *testing.T) {
 	}
 	b.do(chromedp.SendKeys(chromedp.CSS("#q"), "a"))
 	b.until(shown + ` === "1 provider for a"`)
-	b.follow("#results li a")
+	b.follow("#results tbody a")
 	b.follow(`a[href$="/` + newest + `"]`)
 	b.checkPage()
 	b.follow(`a[href*="/components/"]`)

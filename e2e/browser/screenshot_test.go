@@ -16,7 +16,7 @@ import (
 var update = flag.Bool("update", false, "take the screenshots of docs/serve.md again")
 
 // maxScreenshot is the maximum size of a screenshot in bytes.
-const maxScreenshot = 150_000
+const maxScreenshot = 200_000
 
 // TestScreenshots checks the screenshots in docs/serve.md. With -update, it replaces
 // the screenshots.
@@ -26,9 +26,9 @@ func TestScreenshots(t *testing.T) {
 		look look
 		path string
 	}{
-		"serve-providers.png": {look{width: 960, height: 620, theme: "light", script: true}, "/"},
-		"serve-version.png":   {look{width: 960, height: 900, theme: "light", script: true}, rocketPage + "/" + newest},
-		"serve-phone.png":     {look{width: 390, height: 844, theme: "dark", script: true}, rocketPage},
+		"serve-home.png":    {look{width: 1280, height: 860, theme: "light", script: true}, "/"},
+		"serve-version.png": {look{width: 1280, height: 1000, theme: "light", script: true}, rocketPage + "/" + newest},
+		"serve-phone.png":   {look{width: 360, height: 800, theme: "dark", script: true}, rocketPage + "/" + newest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,12 +10,14 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // siteBase is the path of the documentation site below its host.
@@ -29,7 +31,7 @@ const maxPage = 150_000
 // width on three screens, its size, and all links to pages and sections of the site.
 func TestSite(t *testing.T) {
 	t.Parallel()
-	files, host := serveSite(t)
+	files, host := serveSite(t, filepath.Join(os.Getenv("ROOT"), "bin", "site"))
 	b := open(t, host, look{width: 1280, height: 900, theme: "light", script: true})
 	var pages []string
 	ids := map[string][]string{}
@@ -94,7 +96,7 @@ func TestSite(t *testing.T) {
 // the dark mode.
 func TestSiteSearch(t *testing.T) {
 	t.Parallel()
-	_, host := serveSite(t)
+	_, host := serveSite(t, filepath.Join(os.Getenv("ROOT"), "bin", "site"))
 	b := open(t, host, look{width: 768, height: 1024, theme: "light", script: true})
 	b.visit(siteBase + "docs/sync.html")
 	b.do(chromedp.KeyEvent("/"), chromedp.SendKeys(chromedp.CSS(".find input"), "lock file"))
@@ -110,14 +112,62 @@ func TestSiteSearch(t *testing.T) {
 	}
 }
 
-// serveSite serves the site that make site built. It returns the compressed size in
-// bytes of each file by its path, and the URL of the host.
-func serveSite(t *testing.T) (files map[string]int, host string) {
-	t.Helper()
-	dir := os.Getenv("SITE")
-	if dir == "" {
-		t.Fatal("SITE is not set: run make browser")
+// TestSiteTabs selects tabs by link and by keyboard.
+func TestSiteTabs(t *testing.T) {
+	t.Parallel()
+	_, host := serveSite(t, filepath.Join(os.Getenv("ROOT"), "bin", "site"))
+	b := open(t, host, look{width: 360, height: 800, theme: "light", script: true})
+	b.visit(siteBase + "docs/ci.html#kubernetes")
+	const selected = `[...document.querySelectorAll("[role=tab][aria-selected=true]")].map(e => e.textContent).join()`
+	b.until(selected + ` === "Kubernetes"`)
+	b.do(chromedp.SendKeys(chromedp.CSS("[role=tab][aria-selected=true]"), kb.ArrowRight))
+	b.until(selected + ` === "Shell"`)
+	if shown := eval[int](b, `document.querySelectorAll("[role=tabpanel]:not([hidden])").length`); shown != 1 {
+		t.Errorf("%d panels are visible, want 1", shown)
 	}
+	b.accessible()
+}
+
+// TestSiteVersions publishes two releases in the same way as the workflow Pages, and
+// changes between versions of a page.
+func TestSiteVersions(t *testing.T) {
+	t.Parallel()
+	root, dir, out := os.Getenv("ROOT"), t.TempDir(), t.TempDir()
+	for _, command := range [][]string{
+		{"sh", "-c", `cd "$1" && git ls-files -z --cached --others --exclude-standard README.md docs site | xargs -0 cp -p --parents -t "$2"`, "sh", root, dir},
+		{"ln", "-s", filepath.Join(root, "site", "node_modules"), "site/node_modules"},
+		{"git", "init", "-q"},
+		{"git", "add", "-A"},
+		{"git", "-c", "user.name=A", "-c", "user.email=a@example.com", "commit", "-q", "-m", "Documentation"},
+		{"git", "tag", "v0.1.0"},
+		{"git", "tag", "v0.2.0"},
+		{"git", "tag", "v0.3.0-rc1"},
+		{"site/publish.sh", out, "https://example.com" + siteBase},
+	} {
+		cmd := exec.CommandContext(t.Context(), command[0], command[1:]...)
+		cmd.Dir = dir
+		if text, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, text)
+		}
+	}
+	_, host := serveSite(t, out)
+	b := open(t, host, look{width: 360, height: 800, theme: "dark", script: true})
+	b.visit(siteBase + "docs/sync.html")
+	const choice = `document.querySelector("header .versions select")`
+	b.until(`!!` + choice + `.offsetParent`)
+	if names := eval[string](b, `[...`+choice+`.options].map(o => o.value).join() + " " + `+choice+`.value`); names != "v0.2.0,v0.1.0,main v0.2.0" {
+		t.Errorf("the version switch contains %s", names)
+	}
+	b.fits()
+	b.accessible()
+	eval[bool](b, choice+`.value = "v0.1.0", `+choice+`.dispatchEvent(new Event("change"))`)
+	b.until(`location.pathname === "` + siteBase + `v0.1.0/docs/sync.html" && document.body?.dataset.version === "v0.1.0"`)
+}
+
+// serveSite serves the documentation site in a directory. It returns the compressed size
+// in bytes of each file by its path, and the URL of the host.
+func serveSite(t *testing.T, dir string) (files map[string]int, host string) {
+	t.Helper()
 	files = map[string]int{}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -14,7 +14,7 @@ import (
 const (
 	// maxSize is the maximum size of a page in bytes, and maxTime the maximum time to
 	// load it.
-	maxSize = 50_000
+	maxSize = 60_000
 	maxTime = 100 * time.Millisecond
 )
 
@@ -24,7 +24,8 @@ func TestSpeed(t *testing.T) {
 	roots.AppendCertsFromPEM(world.ca.PEM())
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}}}
 	for name, path := range map[string]string{
-		"providers": "/", "search": "/?search=rocket", "no page": "/providers/registry.opentofu.org/acme/none",
+		"home": "/", "recent": "/?show=recent", "search": "/?search=rocket", "no page": "/providers/registry.opentofu.org/acme/none",
+		"pending version": rocketPage + "/" + staged, "broken version": brokenPage, "modules": "/modules", "module": vpcPage, "module version": vpcPage + "/1.2.0",
 		"versions": rocketPage, "version": rocketPage + "/" + newest, "older version": rocketPage + "/2.3.0",
 	} {
 		best, size := time.Hour, 0

@@ -38,10 +38,11 @@ func (l look) String() string {
 	return fmt.Sprintf("%d %s", l.width, l.theme)
 }
 
-// Phone and desktop screens.
+// Phone, tablet, and desktop screens.
 var (
-	phone = look{width: 390, height: 844, theme: "light", script: true}
-	desk  = look{width: 1440, height: 900, theme: "light", script: true}
+	phone  = look{width: 360, height: 800, theme: "light", script: true}
+	tablet = look{width: 768, height: 1024, theme: "light", script: true}
+	desk   = look{width: 1280, height: 900, theme: "light", script: true}
 )
 
 func (l look) in(theme string) look {
@@ -237,7 +238,15 @@ func (b *tab) until(expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression)); err != nil {
+	for {
+		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		if err == nil {
+			return
+		}
+		// A navigation destroys the context in which the expression is evaluated.
+		if ctx.Err() == nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "Inspected target navigated")) {
+			continue
+		}
 		b.Fatalf("waiting for %s at %s: %v", expression, b.location(), err)
 	}
 }

@@ -75,6 +75,11 @@ const (
 	newest       = "2.24.0"
 	rocketPage   = "/providers/registry.opentofu.org/" + rocket
 	componentsOf = 120
+	// staged is a pending version of the provider. brokenPage is the page of a version with
+	// a missing zip. vpcPage is the page of a module.
+	staged     = "3.0.0"
+	brokenPage = "/providers/registry.opentofu.org/parts/part00/0.1.0"
+	vpcPage    = "/modules/registry.opentofu.org/acme/vpc/aws"
 	// repositories is the template for --from.
 	repositories = "oci-layout:mirror/{namespace}/{type}"
 	// published is the server's public URL. Browsers connect to a different host and
@@ -134,15 +139,73 @@ func makeWorld(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	// 3. Serve the providers with the real program.
-	world.site, err = serve(ctx, "open", "--base-url", published)
+	// 3. Add a pending version, a broken version, a module, and the result of a sync that
+	// mirrors a version and holds another one back.
+	err = errors.Join(
+		offer(ctx, origin, signer, rocket, staged), offer(ctx, origin, signer, "grafana/grafana", "1.6.0"), offer(ctx, origin, signer, "cloudflare/cloudflare", "1.6.0"),
+		mirror(ctx, rocket+"@"+staged, "--stage"), removeZip("mirror/parts/part00"), pushModule(ctx),
+	)
+	if err != nil {
+		return err
+	}
+	if err := syncMirror(ctx); err != nil {
+		return err
+	}
+	// 4. Serve the providers with the real program.
+	world.site, err = serve(ctx, "open", "--base-url", published, "--title", "Acme providers", "--sync-result", filepath.Join(world.dir, "result.json"),
+		"--modules-from", "oci-layout:modules/{namespace}/{name}/{system}")
 	return err
+}
+
+// removeZip removes a zip from an image layout.
+func removeZip(layout string) error {
+	blobs, err := filepath.Glob(filepath.Join(world.dir, layout, "blobs", "sha256", "*"))
+	for _, blob := range blobs {
+		if info, err := os.Stat(blob); err == nil && info.Size() > 10_000 {
+			return os.Remove(blob)
+		}
+	}
+	return errors.Join(err, fmt.Errorf("no zip in %s", layout))
+}
+
+// pushModule stores a module.
+func pushModule(ctx context.Context) error {
+	dir := filepath.Join(world.dir, "vpc")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.tf"), []byte("variable \"name\" {}\n"), 0o600); err != nil {
+		return err
+	}
+	return run(ctx, "module", "push", dir, "--version", "1.2.0", "--to", "oci-layout:modules/acme/vpc/aws")
+}
+
+// syncMirror applies a declaration and writes its result.
+func syncMirror(ctx context.Context) error {
+	const declaration = `version = 1
+target "main" {
+  repository = "` + repositories + `"
+}
+provider "grafana/grafana" {
+}
+provider "cloudflare/cloudflare" {
+  min_age = "9999d"
+}
+`
+	if err := os.WriteFile(filepath.Join(world.dir, "mirror.hcl"), []byte(declaration), 0o600); err != nil {
+		return err
+	}
+	return run(ctx, "sync", "apply", "mirror.hcl", "--out", "result.json")
 }
 
 // mirror runs tofu-oci mirror.
 func mirror(ctx context.Context, args ...string) error {
-	args = append([]string{"mirror", "--to", repositories, "--quiet"}, args...)
-	cmd := exec.CommandContext(ctx, world.program, append(args, "--config", filepath.Join(world.dir, "origin.tofurc"), "--ca-file", filepath.Join(world.dir, "ca.pem"))...)
+	return run(ctx, append([]string{"mirror", "--to", repositories}, args...)...)
+}
+
+// run runs tofu-oci with access to the origin registry.
+func run(ctx context.Context, args ...string) error {
+	cmd := exec.CommandContext(ctx, world.program, append(args, "--quiet", "--config", filepath.Join(world.dir, "origin.tofurc"), "--ca-file", filepath.Join(world.dir, "ca.pem"))...)
 	cmd.Env = append(os.Environ(), "HOME="+world.dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%v: %w\n%s", args, err, out)

@@ -1,10 +1,11 @@
 // Command demo demonstrates the complete workflow on the local machine. It builds a
 // real provider for the current platform and a second platform, and serves the provider
 // from a small origin registry on a loopback address. It then mirrors the provider to
-// an OCI image layout and pulls it from the layout.
+// an OCI image layout, and installs it from the layout with OpenTofu.
 //
-// It prints each step, each tofu-oci command, and the command's output. With -svg FILE,
-// it generates the README's animation.
+// It prints each step, each tofu-oci command, and the command's output. If tofu is not
+// on PATH, it prints only the command that runs OpenTofu. With -svg FILE, it generates
+// the README's animation.
 package main
 
 import (
@@ -39,10 +40,11 @@ const (
 )
 
 func main() {
-	picture := flag.String("svg", "", "draw what happens into this `FILE` too, relative to the project's root")
+	picture := flag.String("svg", "", "write the animation to `FILE`, relative to the project's root")
+	began := flag.Int64("began", time.Now().Unix(), "measure the duration from this Unix `TIME`, such as the start of make")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := demo(ctx, *picture)
+	err := demo(ctx, *picture, time.Unix(*began, 0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -50,8 +52,8 @@ func main() {
 	}
 }
 
-func demo(ctx context.Context, picture string) error {
-	began := time.Now()
+// demo runs the demonstration, which the user started at a time.
+func demo(ctx context.Context, picture string, began time.Time) error {
 	// 1. Change to the project's root, so that paths in the output are relative to the
 	// root.
 	root, err := filepath.Abs("..")
@@ -81,12 +83,18 @@ func demo(ctx context.Context, picture string) error {
 		}
 		scenes = append(scenes, scene)
 	}
+	install := recording.Install()
+	if _, err := exec.LookPath("tofu"); err != nil {
+		fmt.Printf("# %s\n# tofu is not on PATH. With tofu, the demonstration would run:\n$ tofu-oci %s\n\n", install.Why, install.Command)
+	} else if _, err := run(ctx, install); err != nil {
+		return err
+	}
 	if picture != "" {
 		if err := draw(picture, scenes); err != nil {
 			return err
 		}
 	}
-	fmt.Printf("Done in %s. Everything is in ./%s; make clean removes it.\n", time.Since(began).Round(100*time.Millisecond), dir)
+	fmt.Printf("Done in %s. Everything is in ./%s; make clean removes it.\n", time.Since(began).Round(time.Second), dir)
 	return nil
 }
 
@@ -152,6 +160,12 @@ func origin(ctx context.Context, platforms []provider.Platform) (stop func(), er
 	if err := os.WriteFile(filepath.Join(dir, "ca.pem"), ca.PEM(), 0o600); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(filepath.Join(dir, "project"), 0o755); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "project", "main.tf"), []byte(recording.Configuration), 0o600); err != nil {
+		return nil, err
+	}
 	return stop, os.WriteFile(filepath.Join(dir, "tofurc"), []byte(fixture.CLIConfig(url)), 0o600)
 }
 
@@ -164,7 +178,7 @@ func run(ctx context.Context, step recording.Step) (recording.Scene, error) {
 	}
 	var printed bytes.Buffer
 	cmd := exec.CommandContext(ctx, binary, strings.Fields(step.Command)...)
-	cmd.Env = append(os.Environ(), configuration)
+	cmd.Env = append(os.Environ(), configuration, "TF_IN_AUTOMATION=1") // shortens the output of tofu
 	cmd.Stdout, cmd.Stderr = io.MultiWriter(os.Stdout, &printed), os.Stderr
 	if err := cmd.Run(); err != nil {
 		return recording.Scene{}, fmt.Errorf("tofu-oci %s: %w", step.Command, err)

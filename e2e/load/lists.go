@@ -6,12 +6,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"slices"
@@ -54,7 +51,7 @@ type attacked struct {
 // only a few connections. Therefore, measureLists opens additional connections and
 // sends one request on each.
 func (w *world) measureLists(ctx context.Context, last time.Duration) (a attacked, err error) {
-	list := w.layout.URL + "/mirror/registry.opentofu.org/acme/rocket/index.json"
+	list := w.listURL()
 	closeAll, err := w.connect(ctx, list)
 	defer closeAll()
 	if err != nil {
@@ -127,8 +124,6 @@ func (w *world) run(ctx context.Context, stdin string, args ...string) (string, 
 
 // connect opens connections, sends one request on each, and keeps them open.
 func (w *world) connect(ctx context.Context, url string) (closeAll func(), err error) {
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(w.ca.PEM())
 	clients := make([]*http.Client, connections)
 	closeAll = func() {
 		for _, c := range clients {
@@ -142,24 +137,11 @@ func (w *world) connect(ctx context.Context, url string) (closeAll func(), err e
 	asking, ctx := errgroup.WithContext(ctx)
 	asking.SetLimit(atOnce)
 	for i := range clients {
-		clients[i] = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
-		asking.Go(func() error { return ask(ctx, clients[i], url) })
+		clients[i] = w.client()
+		asking.Go(func() error {
+			_, err := download(ctx, clients[i], url)
+			return err
+		})
 	}
 	return closeAll, asking.Wait()
-}
-
-func ask(ctx context.Context, client *http.Client, url string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s, %w", url, resp.Status, err)
-	}
-	return nil
 }

@@ -39,6 +39,10 @@ type options struct {
 }
 
 func main() {
+	if len(os.Args) == 5 && os.Args[1] == bareCommand {
+		fmt.Fprintln(os.Stderr, "load:", serveBare(os.Args[2], os.Args[3], os.Args[4]))
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := parseAndRun(ctx)
 	stop()
@@ -86,7 +90,11 @@ func run(ctx context.Context, o options) error {
 	if r.lists, err = w.measureLists(ctx, o.attack); err != nil {
 		return err
 	}
-	// 4. Report the results.
+	// 4. Open many connections at once.
+	if r.connected, err = w.measureConnecting(ctx, o.rounds); err != nil {
+		return err
+	}
+	// 5. Report the results.
 	text, err := r.text(ctx, w)
 	if err != nil {
 		return err

@@ -22,6 +22,9 @@ const (
 	wantedRatio = 0.9
 	// wantedP99 is the maximum latency at the 99th percentile.
 	wantedP99 = 50 * time.Millisecond
+	// wantedConnecting is the maximum latency on new connections, relative to a server
+	// without any logic.
+	wantedConnecting = 1.3
 	// wantedMemory is the maximum memory in addition to an idle server's memory, in
 	// MiB: 64, plus the 32 that --memory reserves by default.
 	wantedMemory = 64 + 32
@@ -32,6 +35,8 @@ type report struct {
 	rounds   int
 	archives []measured
 	lists    attacked
+	// connected contains the results of opening connections.
+	connected connected
 }
 
 // text returns the report in Markdown.
@@ -52,6 +57,9 @@ func (r report) text(ctx context.Context, w *world) (string, error) {
 	_, _ = fmt.Fprintf(&b, "| 50th percentile | %s ms | – |\n", inMilliseconds(l.Median))
 	_, _ = fmt.Fprintf(&b, "| 99th percentile | %s | < %d ms |\n", mark(inMilliseconds(l.P99)+" ms", l.P99 >= wantedP99), wantedP99.Milliseconds())
 	_, _ = fmt.Fprintf(&b, "| maximum | %s ms | – |\n", inMilliseconds(l.Max))
+	c := r.connected
+	_, _ = fmt.Fprintf(&b, "| %d connections opened at once, 99th percentile of tofu-oci / a Go server without any logic | %s / %s ms, ratio %s | ≤ %g |\n", connections,
+		inMilliseconds(page.Median(c.ours)), inMilliseconds(page.Median(c.bare)), mark(fmt.Sprintf("%.2f", c.ratio()), c.ratio() > wantedConnecting), wantedConnecting)
 	above := (r.lists.peak - w.idle) >> 20
 	_, _ = fmt.Fprintf(&b, "| peak memory of the server, above the %d MiB of an idle one | %s | ≤ %d MiB |\n", w.idle>>20, mark(fmt.Sprintf("%d MiB", above), above > wantedMemory), wantedMemory)
 	return b.String(), nil

@@ -36,7 +36,9 @@ type world struct {
 	path string
 	// nginxURL is the archive's URL on the nginx server.
 	nginxURL string
-	stops    []func()
+	// bareURL is the URL of a server without any logic that serves a list of versions.
+	bareURL string
+	stops   []func()
 }
 
 func newWorld(ctx context.Context, disk string) (w *world, err error) {
@@ -95,7 +97,7 @@ func (w *world) start(ctx context.Context) (err error) {
 	if w.warm, err = w.serve(ctx, "of-store", "--from", from, "--cache", filepath.Join(w.dir, "store")); err != nil {
 		return err
 	}
-	return w.startNginx(ctx)
+	return errors.Join(w.startBare(ctx), w.startNginx(ctx))
 }
 
 func (w *world) serve(ctx context.Context, name string, args ...string) (*fixture.Server, error) {

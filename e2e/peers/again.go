@@ -29,13 +29,10 @@ func (s *site) again() work {
 	return work{
 		name: "again",
 		ready: func(ctx context.Context) error {
-			if err := s.offerMany(ctx); err != nil {
+			if err := s.manyReleases(ctx); err != nil {
 				return err
 			}
-			if err := s.fill(ctx, manyType, copied); err != nil {
-				return err
-			}
-			return s.fill(ctx, manyType, namespace+"/"+manyType)
+			return s.fill(ctx, manyType, copied)
 		},
 		doers: []doer{s.againOurs("blobs"), s.againOurs("index"), s.regsyncOnce()},
 		rows: []row{
@@ -88,28 +85,31 @@ func (s *site) regsyncOnce() doer {
 	}}
 }
 
-// offerMany adds many releases with 1 kB zips to the origin registry.
-func (s *site) offerMany(ctx context.Context) error {
+// offerTiny adds releases with 1 kB zips to the origin registry.
+func (s *site) offerTiny(ctx context.Context, typ string, versions, platforms int) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
-	for i := range manyVersions {
+	for i := range versions {
 		version := fmt.Sprintf("1.%d.0", i)
+		if versions == 1 {
+			version = bigVersion
+		}
 		releases[version] = map[provider.Platform]origintest.Archive{}
-		for j := range manyPlatforms {
+		for j := range platforms {
 			p := provider.Platform{OS: "plan9", Arch: fmt.Sprintf("arch%d", j)}
-			content, err := tinyZip(version + " " + p.String())
+			content, err := tinyZip(typ, version+" "+p.String())
 			if err != nil {
 				return err
 			}
 			releases[version][p] = origintest.Archive{Bytes: content}
 		}
 	}
-	return s.offer(ctx, manyType, true, releases)
+	return s.offer(ctx, typ, true, releases)
 }
 
-func tinyZip(text string) ([]byte, error) {
+func tinyZip(typ, text string) ([]byte, error) {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
-	entry, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-" + manyType, Method: zip.Store})
+	entry, err := w.CreateHeader(&zip.FileHeader{Name: "terraform-provider-" + typ, Method: zip.Store})
 	if err == nil {
 		_, err = fmt.Fprintf(entry, "%-850s", text)
 	}

@@ -115,12 +115,15 @@ func (s *site) exists(ctx context.Context, url string) error {
 	return err
 }
 
+// acceptManifests is the Accept header of requests to a registry.
+const acceptManifests = "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, */*"
+
 func (s *site) do(ctx context.Context, method, url string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, "https://"+url, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json, */*")
+	req.Header.Set("Accept", acceptManifests)
 	resp, err := s.client.Do(req)
 	if err != nil {
 		return nil, err

@@ -23,11 +23,7 @@ func (s *site) lock() work {
 	return work{
 		name: "lock",
 		ready: func(ctx context.Context) error {
-			archives := map[provider.Platform]origintest.Archive{}
-			for p, a := range s.ten {
-				archives[p] = origintest.Archive{Path: a.path}
-			}
-			if err := s.offer(ctx, tenType, true, map[string]map[provider.Platform]origintest.Archive{bigVersion: archives}); err != nil {
+			if err := s.offer(ctx, tenType, true, map[string]map[provider.Platform]origintest.Archive{bigVersion: archives(s.ten)}); err != nil {
 				return err
 			}
 			return s.fill(ctx, tenType, namespace+"/"+tenType)

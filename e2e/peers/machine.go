@@ -16,14 +16,14 @@ import (
 // versions describes the versions of the programs.
 func (p programs) versions(ctx context.Context) (string, error) {
 	var list []string
-	for _, program := range []string{p.crane, p.regctl, p.regsync, p.tofu, p.terraform, p.registry} {
+	for _, program := range []string{p.crane, p.regctl, p.regsync, p.oras, p.tofu, p.terraform, p.registry} {
 		built, err := buildinfo.ReadFile(program)
 		if err != nil {
 			return "", err
 		}
 		list = append(list, filepath.Base(built.Path)+" "+built.Main.Version)
 	}
-	for _, program := range []string{p.tofuOCI, p.curl, p.sha256sum} {
+	for _, program := range []string{p.tofuOCI, p.curl, p.sha256sum, p.tar} {
 		out, err := exec.CommandContext(ctx, program, "--version").Output()
 		if err != nil {
 			return "", fmt.Errorf("%s --version: %w", program, err)

@@ -1,10 +1,10 @@
 //go:build unix
 
 // Command peers compares tofu-oci with programs that perform the same tasks: crane,
-// regctl, regsync, tofu, and a script that uses curl, sha256sum, and regctl. It creates
-// the packages, starts an origin registry and OCI registries on the local machine, and
-// runs all programs in turn. It prints the results as a table or writes the table to a
-// page.
+// regctl, regsync, oras, tofu, tar, and a script that uses curl, sha256sum, and regctl.
+// It creates the packages, starts an origin registry and OCI registries on the local
+// machine, and runs all programs in turn. It prints the results as a table or writes the
+// table to a page.
 //
 // make bench-peers builds and runs the command.
 package main
@@ -40,6 +40,13 @@ type options struct {
 func main() {
 	if len(os.Args) > 3 && os.Args[1] == measureCommand {
 		os.Exit(measure(os.Args[2], os.Args[3:]))
+	}
+	if len(os.Args) == 4 && os.Args[1] == bareCommand {
+		if err := sendRequests(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "peers:", err)
+			os.Exit(1)
+		}
+		return
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := parseAndRun(ctx)

@@ -117,6 +117,9 @@ func (t table) String() string {
 	}
 	for _, m := range t.measured {
 		b.WriteString(m.traffic())
+		if m.note != nil {
+			b.WriteString("\n" + m.note() + "\n")
+		}
 	}
 	if most, work := t.most(); most > 0 {
 		_, _ = fmt.Fprintf(&b, "\nThe idle program (`list`) used %d MiB. The highest peak memory was %d MiB above that (%s; target: ≤ 64 MiB).\n", t.idle>>20, (most-t.idle)>>20, work)

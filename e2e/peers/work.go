@@ -29,6 +29,8 @@ type work struct {
 	// divided by the number of bytes that tofu-oci transfers. If 0, bytes are not
 	// counted.
 	fewer int64
+	// note returns a sentence that is added below the table. It can be nil.
+	note func() string
 }
 
 // doer performs a work with one program.
@@ -122,6 +124,7 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 func works(s *site) []work {
 	return []work{
 		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(),
-		s.lock(), s.execTofu(), s.execTerraform(),
+		s.copyBig(), s.copySame(), s.copyWithin(), s.lock(), s.lockMany(), s.listMany(), s.verifyMany(), s.execTofu(), s.execTerraform(), s.startUp(),
+		s.bundleCreate(), s.bundleImport(),
 	}
 }

@@ -20,20 +20,20 @@ import (
 
 // programs contains the paths of the programs.
 type programs struct {
-	tofuOCI, tofu, terraform, registry, regctl, regsync, crane string
-	shell, curl, sha256sum                                     string
+	tofuOCI, tofu, terraform, registry, regctl, regsync, crane, oras string
+	shell, curl, sha256sum, tar                                      string
 }
 
 func findPrograms() (found programs, err error) {
 	for name, into := range map[string]*string{
 		"TOFU_OCI": &found.tofuOCI, "TOFU": &found.tofu, "TERRAFORM": &found.terraform, "REGISTRY": &found.registry,
-		"REGCTL": &found.regctl, "REGSYNC": &found.regsync, "CRANE": &found.crane,
+		"REGCTL": &found.regctl, "REGSYNC": &found.regsync, "CRANE": &found.crane, "ORAS": &found.oras,
 	} {
 		if *into = os.Getenv(name); *into == "" {
 			return found, fmt.Errorf("%s is not set: run make bench-peers", name)
 		}
 	}
-	for name, into := range map[string]*string{"sh": &found.shell, "curl": &found.curl, "sha256sum": &found.sha256sum} {
+	for name, into := range map[string]*string{"sh": &found.shell, "curl": &found.curl, "sha256sum": &found.sha256sum, "tar": &found.tar} {
 		if *into, err = exec.LookPath(name); err != nil {
 			return found, err
 		}
@@ -200,11 +200,7 @@ func (w *world) offerBig(ctx context.Context, typ string, stated bool, a archive
 func (w *world) offerSmall(ctx context.Context, typ string, stated bool) error {
 	releases := map[string]map[provider.Platform]origintest.Archive{}
 	for i, packages := range w.small {
-		archives := map[provider.Platform]origintest.Archive{}
-		for p, a := range packages {
-			archives[p] = origintest.Archive{Path: a.path}
-		}
-		releases[smallVersion(i)] = archives
+		releases[smallVersion(i)] = archives(packages)
 	}
 	return w.offer(ctx, typ, stated, releases)
 }

@@ -53,9 +53,9 @@ func TestReadRejects(t *testing.T) {
 	}
 }
 
-// TestPicture checks that the README's picture is small and shows the commands of the
+// TestRecordingFile checks that the README's picture is small and shows the commands of the
 // demonstration. make recording generates the picture.
-func TestPicture(t *testing.T) {
+func TestRecordingFile(t *testing.T) {
 	t.Parallel()
 	picture, err := os.ReadFile(filepath.Join("..", "..", "docs", "images", "demo.svg"))
 	if err != nil {

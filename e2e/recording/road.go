@@ -12,6 +12,9 @@ import (
 // Dir is the directory that contains all files of the demonstration.
 const Dir = "demo"
 
+// layout is the repository template of the image layouts.
+const layout = "oci-layout:" + Dir + "/mirror/{namespace}/{type}"
+
 // Step is one command of the demonstration.
 type Step struct {
 	// Why is a short description of the step's purpose.
@@ -23,10 +26,7 @@ type Step struct {
 // Road returns the demonstration's commands, which mirror a provider to a repository
 // and pull it for the given platforms.
 func Road(platforms ...provider.Platform) []Step {
-	const (
-		layout = "oci-layout:" + Dir + "/mirror/{namespace}/{type}"
-		trust  = " --ca-file " + Dir + "/ca.pem"
-	)
+	const trust = " --ca-file " + Dir + "/ca.pem"
 	var wanted strings.Builder
 	for _, p := range platforms {
 		wanted.WriteString(" --platform " + p.String())
@@ -42,6 +42,25 @@ func Road(platforms ...provider.Platform) []Step {
 		{"Print the CLI configuration for installing from a registry", "tofurc ghcr.io/acme/providers/{namespace}/{type}"},
 	}
 }
+
+// Install returns the step after [Road]. It runs OpenTofu in the directory project, which
+// contains [Configuration]. The picture doesn't contain this step.
+func Install() Step {
+	return Step{
+		"Install the provider with OpenTofu, without a registry",
+		"exec --from " + layout + " --cache " + Dir + "/cache -- tofu -chdir=" + Dir + "/project init -no-color",
+	}
+}
+
+// Configuration is the content of main.tf in the directory project.
+const Configuration = `terraform {
+  required_providers {
+    time = {
+      source = "hashicorp/time"
+    }
+  }
+}
+`
 
 // Scene is a step and its output.
 type Scene struct {

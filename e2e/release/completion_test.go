@@ -3,6 +3,7 @@
 package release_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,7 +29,11 @@ var completed = []struct {
 	{line: "tofu-oci mirror --output ", all: []string{"json", "text"}},
 	{line: "tofu-oci mirror --output=js", all: []string{"json"}},
 	{line: "tofu-oci mirror hashicorp/null --to x/{type} --check-level ma", all: []string{"manifests"}},
-	{line: "tofu-oci mirror "},      // PROVIDER
+	{line: "tofu-oci mirror "}, // PROVIDER, but no repository
+	{line: "tofu-oci pull --from oci-layout:mirror/{namespace}/{type} acme/", all: []string{"acme/widget", "acme/window"}},
+	{line: "tofu-oci pull acme/widget --from oci-layout:mirror/{namespace}/{type} acme/wid", all: []string{"acme/widget"}},
+	{line: "tofu-oci bundle create --from oci-layout:mirror/{namespace}/{type} acme/window", all: []string{"acme/window"}},
+	{line: "tofu-oci list --from oci-layout:mirror/{namespace}/{type} acme/widget@1", all: []string{"1.0.0", "1.2.0"}},
 	{line: "tofu-oci mirror --to "}, // REPO
 	{line: "tofu-oci mirror --to cache -- --"},
 	{line: "tofu-oci lock --check --output ", all: []string{"github", "json", "sarif", "text"}},
@@ -53,6 +58,8 @@ func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "places", "in.txt"), "")
 	write(t, filepath.Join(dir, "placement"), "")
+	writeLayout(t, filepath.Join(dir, "mirror", "acme", "widget"), "1.0.0", "1.2.0", "2.0.0")
+	writeLayout(t, filepath.Join(dir, "mirror", "acme", "window"), "1.0.0")
 	for name, ask := range map[string]func(script string) *exec.Cmd{"bash": askBash, "zsh": askZsh, "fish": askFish} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +69,7 @@ func TestCompletion(t *testing.T) {
 			for _, test := range completed {
 				cmd.Args = append(cmd.Args, test.line)
 			}
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+t.TempDir(), "PATH=/usr/bin:/bin", "LC_ALL=C")
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "HOME="+t.TempDir(), "PATH="+filepath.Dir(programs.tofuOCI)+":/usr/bin:/bin", "LC_ALL=C")
 			answers := strings.Split(output(t, cmd), "#END\n")
 			if len(answers) != len(completed)+1 {
 				t.Fatalf("got %d results for %d lines:\n%s", len(answers)-1, len(completed), answers)
@@ -80,8 +87,20 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
+// writeLayout writes the index of an image layout with the given tags.
+func writeLayout(t *testing.T, dir string, tags ...string) {
+	t.Helper()
+	var manifests []string
+	for _, tag := range tags {
+		manifests = append(manifests, fmt.Sprintf(`{"mediaType": "application/vnd.oci.image.index.v1+json", "digest": "sha256:%064d", "size": 1, "annotations": {"org.opencontainers.image.ref.name": %q}}`, 0, tag))
+	}
+	write(t, filepath.Join(dir, "oci-layout"), `{"imageLayoutVersion": "1.0.0"}`)
+	write(t, filepath.Join(dir, "index.json"), `{"schemaVersion": 2, "manifests": [`+strings.Join(manifests, ", ")+`]}`)
+}
+
 // offered parses the completions that a shell printed, one per line. It removes
-// descriptions, the flag before a value, and the slash after a directory.
+// descriptions, the flag before a value, the provider before a version, and the slash
+// after a directory. bash completes only the version.
 func offered(printed string) []string {
 	var words []string
 	for line := range strings.Lines(printed) {
@@ -89,6 +108,7 @@ func offered(printed string) []string {
 		if _, value, found := strings.Cut(word, "="); found {
 			word = value
 		}
+		word = word[strings.LastIndex(word, "@")+1:]
 		words = append(words, strings.TrimSuffix(word, "/"))
 	}
 	slices.Sort(words)
@@ -96,12 +116,13 @@ func offered(printed string) []string {
 }
 
 // askBash calls the completion function in the same way as readline. Like readline, it
-// also splits words at "=".
+// also splits words at "=", "@", and ":".
 func askBash(script string) *exec.Cmd {
 	const ask = `
 source "$1"
 for line in "${@:2}"; do
-	IFS=' ' read -r -a COMP_WORDS <<<"${line//=/ = }"
+	COMP_LINE=$line COMP_POINT=${#line} words=${line//=/ = } words=${words//@/ @ }
+	IFS=' ' read -r -a COMP_WORDS <<<"${words//:/ : }"
 	[[ $line != *' ' ]] || COMP_WORDS+=('')
 	COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 	_tofu_oci

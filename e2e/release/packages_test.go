@@ -17,6 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"text/template"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // testArchives checks that each archive contains the program for its platform and the
@@ -198,5 +201,52 @@ func testOtherPackages(t *testing.T, dist string) {
 				t.Errorf("%s: apk has %d bytes of %s, rpm lists %v", arch, len(files[place]), place, listed)
 			}
 		}
+	}
+}
+
+// TestAqua checks that the registry of aqua names the archives and the checksums of a
+// release, and the workflow that attests them.
+func TestAqua(t *testing.T) {
+	t.Parallel()
+	var registry struct {
+		Packages []struct {
+			Asset, Format string
+			Overrides     []struct{ Goos, Format string }
+			Checksum      struct{ Asset string }
+			Attestations  struct {
+				Workflow string `yaml:"signer_workflow"`
+			} `yaml:"github_artifact_attestations"`
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, programs.root, "deploy", "aqua.yaml")), &registry); err != nil || len(registry.Packages) != 1 {
+		t.Fatalf("%d packages, %v", len(registry.Packages), err)
+	}
+	p := registry.Packages[0]
+	name := func(asset, goos, goarch, format string) string {
+		var name strings.Builder
+		functions := template.FuncMap{"trimV": func(v string) string { return strings.TrimPrefix(v, "v") }}
+		if err := template.Must(template.New("").Funcs(functions).Parse(asset)).Execute(&name, map[string]string{"Version": "vX", "OS": goos, "Arch": goarch, "Format": format}); err != nil {
+			t.Fatal(err)
+		}
+		return name.String()
+	}
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		format := p.Format
+		for _, o := range p.Overrides {
+			if o.Goos == goos {
+				format = o.Format
+			}
+		}
+		for _, goarch := range []string{"amd64", "arm64"} {
+			if asset := name(p.Asset, goos, goarch, format); !slices.Contains(released, asset) {
+				t.Errorf("a release does not contain %s", asset)
+			}
+		}
+	}
+	if sums := name(p.Checksum.Asset, "", "", ""); sums != "tofu-oci_X_SHA256SUMS" {
+		t.Errorf("unexpected checksums %s", sums)
+	}
+	if p.Attestations.Workflow != "tofu-oci/tofu-oci/.github/workflows/release.yml" {
+		t.Errorf("unexpected workflow %q", p.Attestations.Workflow)
 	}
 }

@@ -58,7 +58,7 @@ func TestPages(t *testing.T) {
 			}
 		}
 	}
-	for _, example := range files(t, 5, "action/*/example.yml", "deploy/github/*.yml") {
+	for _, example := range files(t, 5, append([]string{"action/*/example.yml"}, examples[1:]...)...) {
 		installsPrograms(t, example, read(t, programs.root, example))
 	}
 	if workflows < 2 || configurations != 1 {

@@ -22,7 +22,7 @@ func TestWorkflows(t *testing.T) {
 	if _, err := exec.LookPath("shellcheck"); err != nil {
 		t.Error("shellcheck is not installed, but actionlint requires it for scripts")
 	}
-	cmd := exec.CommandContext(t.Context(), programs.actionlint, append(workflows(t), files(t, 1, "deploy/github/*.yml")...)...)
+	cmd := exec.CommandContext(t.Context(), programs.actionlint, append(workflows(t), files(t, 1, examples[1:]...)...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("actionlint: %v\n%s%s", err, stdout, stderr)
@@ -33,19 +33,23 @@ func TestWorkflows(t *testing.T) {
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run"}
-	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 9, "action/*.sh", "action/*/*.sh", "docs/examples/*.sh")...)...)
+	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 9, "action/*.sh", "action/*/*.sh", "docs/examples/*.sh", "site/*.sh")...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
 		t.Errorf("shellcheck: %v\n%s%s", err, stdout, stderr)
 	}
 }
 
+// examples contains patterns of files that users copy or call. Only the files that match
+// the first pattern are not workflows.
+var examples = []string{"action/*/*.yml", "deploy/github/*.yml", "templates/starter/.github/workflows/*.yml"}
+
 // TestScriptsHaveNoExpressions checks that scripts receive untrusted values through the
 // environment. The text of a script must not contain expressions.
 func TestScriptsHaveNoExpressions(t *testing.T) {
 	t.Parallel()
 	scripts := 0
-	for _, path := range append(workflows(t), files(t, 9, "action/*/*.yml", "deploy/github/*.yml")...) {
+	for _, path := range append(workflows(t), files(t, 9, examples...)...) {
 		var workflow any
 		if err := yaml.Unmarshal([]byte(read(t, programs.root, path)), &workflow); err != nil {
 			t.Fatal(err)
@@ -95,9 +99,9 @@ var (
 func TestActionsArePinned(t *testing.T) {
 	t.Parallel()
 	commits := map[string]string{}
-	for _, path := range append(workflows(t), files(t, 9, "action/*/*.yml", "deploy/github/*.yml")...) {
+	for _, path := range append(workflows(t), files(t, 9, examples...)...) {
 		for _, match := range used.FindAllStringSubmatch(read(t, programs.root, path), -1) {
-			if local.MatchString(match[1]) || (filepath.Base(path) == "example.yml" || strings.HasPrefix(path, "deploy/")) && ours.FindString(match[1]) == match[1] {
+			if local.MatchString(match[1]) || (filepath.Base(path) == "example.yml" || strings.HasPrefix(path, "deploy/") || strings.HasPrefix(path, "templates/")) && ours.FindString(match[1]) == match[1] {
 				continue
 			}
 			if !pinned.MatchString(match[1]) {

@@ -11,12 +11,12 @@ import (
 // piece is the number of bytes that are copied between two checks of the context.
 const piece = 32 << 20
 
-// CloneIn creates the file name in root with the content of src from its start. The
-// file must not exist. The umask applies to mode. If the file system supports it
-// (Btrfs, XFS, APFS), the copy is a reflink, which shares the blocks of src until
-// either file is modified. Otherwise, CloneIn copies the bytes. It never creates a hard
-// link. The returned file is open for reading and writing, and is not yet synced. If
-// CloneIn fails, it removes the file.
+// CloneIn creates the file name in root with the complete content of src. The file must
+// not exist. The umask applies to mode. If the file system supports it (Btrfs, XFS,
+// APFS), the copy is a reflink, which shares the blocks of src until either file is
+// modified. Otherwise, CloneIn copies the bytes. It never creates a hard link. The
+// returned file is open for reading and writing, and is not yet synced. If CloneIn
+// fails, it removes the file.
 func CloneIn(ctx context.Context, root *os.Root, name string, mode fs.FileMode, src *os.File) (*os.File, error) {
 	dst, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {

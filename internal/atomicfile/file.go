@@ -18,12 +18,12 @@ import (
 const (
 	// directoryMode is the mode of created parent directories. The umask applies.
 	directoryMode = 0o755
-	// maxTries is the maximum number of attempts to create a directory that a different
-	// process removes.
+	// maxTries is the maximum number of attempts to create a file in a directory that
+	// other processes remove.
 	maxTries = 100
 )
 
-// File is a file that is being written. The caller must end it with [File.Commit],
+// File is a file that is being written. The caller must call [File.Commit],
 // [File.CommitNew], or [File.Discard]. Errors contain the final path instead of the
 // temporary path, and wrap operating system errors such as ENOSPC. A File is not safe
 // for concurrent use.
@@ -31,14 +31,14 @@ type File struct {
 	f         *os.File
 	final     string
 	writeback Writeback
-	// broken is the error of the first failed write. After this error, the file is
+	// broken is the error from the first failed write. After this error, the file is
 	// incomplete and must not be committed.
 	broken error
 	ended  bool
 }
 
-// Create starts a file for path. The umask applies to mode. Create also creates missing
-// parent directories.
+// Create starts a file that [File.Commit] will rename to path. The umask applies to
+// mode. Create also creates missing parent directories.
 func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
 }
@@ -89,7 +89,7 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 			}
 		}
 		// Another process might have removed the directory after it was created. The
-		// removal can also result in ErrExist.
+		// removal can also cause ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}
@@ -122,13 +122,13 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.named(err)
 }
 
-// ReadAt reads bytes that were already written.
+// ReadAt reads bytes that have already been written.
 func (f *File) ReadAt(p []byte, offset int64) (int, error) {
 	n, err := f.f.ReadAt(p, offset)
 	return n, f.named(err)
 }
 
-// Commit renames the file to its final name. It replaces an existing file.
+// Commit renames the file to its final name and replaces any existing file.
 func (f *File) Commit() error {
 	return f.commit(replace)
 }

@@ -21,7 +21,7 @@ const (
 	poll = 10 * time.Millisecond
 )
 
-// WithLock calls do while it holds the lock of a directory, which must exist. It waits
+// WithLock calls do while holding the lock of a directory, which must exist. It waits
 // for the lock until ctx is canceled.
 func WithLock(ctx context.Context, dir string, do func() error) error {
 	path := filepath.Join(dir, LockName)

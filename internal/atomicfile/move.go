@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Link creates path as a second name of file. It atomically replaces an existing file.
+// Link creates path as a hard link to file. It atomically replaces an existing file.
 func Link(file, path string) error {
 	tmp := temporaryName(filepath.Dir(path))
 	if err := os.Link(file, tmp); err != nil {

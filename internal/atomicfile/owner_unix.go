@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// restoreOwner restores a replaced file's owner. With sudo, the owner is often another
-// user, who otherwise could not read the file.
+// restoreOwner restores a replaced file's owner. If root replaces the file, for example
+// with sudo, the owner is often another user, who otherwise could not read the new
+// file.
 func restoreOwner(path string, before fs.FileInfo) error {
 	owner, known := before.Sys().(*syscall.Stat_t)
 	if !known || os.Geteuid() != 0 {

@@ -24,12 +24,13 @@ const (
 	minCompact = 64 << 10
 )
 
-// Record stores, in a file, which files had the right content when they were last read
-// completely. It identifies a file by its size, times, and inode. A program that
-// modifies a file changes at least one of these values, unless it intends to deceive.
-// Disks can also corrupt data, so important content is verified again when it is read.
-// A Record is safe for concurrent use, even by several processes. Each entry is an
-// appended line. If a line is lost, the file that it describes is read again.
+// Record is a file that lists the files whose content was correct when they were last
+// read completely. A Record recognizes an unchanged file by its size, times, and inode.
+// A program that modifies a file changes at least one of these values, unless it
+// deliberately hides the change. Disks can also corrupt data, so important content is
+// verified again when it is read. A Record is safe for concurrent use, even by several
+// processes. Each call to Add appends a line. If a line is lost, the file that it
+// describes is read again.
 type Record struct {
 	path string
 
@@ -40,11 +41,11 @@ type Record struct {
 	lines int
 }
 
-// NewRecord returns the record in a file. The file does not need to exist.
+// NewRecord returns the Record that a file stores. The file does not need to exist.
 func NewRecord(path string) *Record { return &Record{path: path} }
 
-// Has reports whether a file is unchanged since its content was found to have the given
-// digest.
+// Has reports whether a file is unchanged since its content was verified against the
+// given digest.
 func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,8 +54,8 @@ func (r *Record) Has(d digest.Digest, info fs.FileInfo) bool {
 	return known && was == StampOf(info)
 }
 
-// Add records that a file's content has the given digest. Callers can ignore the error,
-// which only causes the file to be read again.
+// Add records that a file's content has the given digest. Callers can ignore the error.
+// It only means that the file will be read again.
 func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,7 +73,7 @@ func (r *Record) Add(d digest.Digest, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(line(d, s)) // a single write prevents lines of several processes from mixing
+	_, err = f.Write(line(d, s)) // a single write prevents interleaved lines from concurrent processes
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}

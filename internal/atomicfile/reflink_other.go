@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// reflink is not supported.
+// reflink returns an error, because this system cannot clone files.
 func reflink(*os.Root, string, *os.File, *os.File) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }

@@ -18,8 +18,7 @@ func CheckRoom(dir string, size int64) error {
 	return nil
 }
 
-// existing returns the directory. If it does not exist, existing returns its nearest
-// existing parent.
+// existing returns dir or, if dir does not exist, its nearest existing parent.
 func existing(dir string) string {
 	for {
 		parent := filepath.Dir(dir)

@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// room is not supported.
+// room cannot determine the free space on this system.
 func room(string) (free int64, known bool) { return 0, false }

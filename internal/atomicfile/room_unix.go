@@ -24,5 +24,5 @@ func room(dir string) (free int64, known bool) {
 	if blocks > math.MaxInt64/size {
 		return math.MaxInt64, true
 	}
-	return int64(blocks * size), true //nolint:gosec // the range was already checked
+	return int64(blocks * size), true //nolint:gosec // the range has already been checked
 }

@@ -9,13 +9,13 @@ import (
 
 // ScratchFile is a temporary file for a zip. If the system allows it, the file has no
 // name, so no file remains if the process is killed. Otherwise, a later run removes the
-// file after a day.
+// file once it is a day old.
 type ScratchFile struct {
 	*os.File
 }
 
 // NewScratchFile creates a file in dir for a zip of size bytes. If the size is unknown,
-// size is -1. If dir is empty, the system's directory for temporary files is used.
+// size is -1. If dir is empty, the system's temporary directory is used.
 func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	dir = cmp.Or(dir, os.TempDir())
 	Sweep(dir)
@@ -49,7 +49,7 @@ func (f *ScratchFile) Close() error {
 }
 
 // NewScratchDir creates an empty directory in parent. If parent is empty, the system's
-// directory for temporary files is used. The caller must remove the directory.
+// temporary directory is used. The caller must remove the directory.
 func NewScratchDir(parent string) (string, error) {
 	Sweep(cmp.Or(parent, os.TempDir()))
 	return os.MkdirTemp(parent, TemporaryPattern)

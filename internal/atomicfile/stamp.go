@@ -2,7 +2,7 @@ package atomicfile
 
 import "fmt"
 
-// Stamp identifies a file's state by its size, its times of last modification and
+// Stamp identifies a file's state by its size, the times of its last modification and
 // change, and its inode. Values that the system does not provide are zero. Stamps can
 // be compared with ==.
 type Stamp struct {
@@ -19,7 +19,7 @@ func (s Stamp) String() string {
 	return fmt.Sprintf("%d %d %d %d", s.size, s.modified, s.changed, s.inode)
 }
 
-// ParseStamp parses the result of String.
+// ParseStamp parses the output of [Stamp.String].
 func ParseStamp(text string) (Stamp, error) {
 	var s Stamp
 	n, err := fmt.Sscanf(text, "%d %d %d %d", &s.size, &s.modified, &s.changed, &s.inode)

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// StampOf returns a file's stamp. info must come from this system.
+// StampOf returns a file's stamp. info must come from package os.
 func StampOf(info fs.FileInfo) Stamp {
 	s := Stamp{size: info.Size(), modified: info.ModTime().UnixNano()}
 	if sys, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -15,8 +15,8 @@ const (
 	// directory.
 	temporaryPrefix = ".tofu-oci-"
 	temporarySuffix = ".tmp"
-	// staleAfter exceeds the time for which an active download leaves its file
-	// unmodified.
+	// staleAfter is longer than the longest time between two writes of an active
+	// download.
 	staleAfter = 24 * time.Hour
 
 	// TemporaryPattern is a pattern for [os.CreateTemp] and [os.MkdirTemp]. [Sweep]
@@ -28,9 +28,9 @@ func temporaryName(dir string) string {
 	return filepath.Join(dir, temporaryPrefix+rand.Text()+temporarySuffix)
 }
 
-// Sweep removes temporary files and directories from dir that belong to runs killed
-// more than a day ago. It does not follow symbolic links. It ignores errors, for
-// example for files of another user.
+// Sweep removes the temporary files and directories that killed runs left in dir more
+// than a day ago. It does not follow symbolic links. It ignores errors, for example for
+// files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

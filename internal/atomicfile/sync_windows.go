@@ -60,7 +60,8 @@ func remove(path string) error {
 	return whileOpen(func() error { return os.RemoveAll(path) }, func() bool { return true })
 }
 
-// renameWhile repeats the operation while a file is open and again returns true.
+// renameWhile repeats the operation as long as it fails because a file is open and
+// again returns true.
 func renameWhile(from, to string, move func(from, to string) error, again func() bool) error {
 	return whileOpen(func() error { return move(from, to) }, again)
 }

@@ -15,14 +15,14 @@ import (
 // copyConcurrency is the number of files that [CopyFiles] copies concurrently.
 const copyConcurrency = 8
 
-// Modes of copies. The umask applies.
+// Modes of copied files and directories. The umask applies.
 const (
 	copiedFile       fs.FileMode = 0o644
 	copiedExecutable fs.FileMode = 0o755
 	copiedDirectory  fs.FileMode = 0o755
 )
 
-// Entry describes a file or directory below a directory.
+// Entry describes a file or directory below the root directory of [ListFiles].
 type Entry struct {
 	// Name is the relative path with forward slashes. A directory's name ends with a
 	// slash.

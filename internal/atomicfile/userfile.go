@@ -32,7 +32,7 @@ type UserFile struct {
 }
 
 // Resolve returns a file's absolute path with symbolic links resolved. The file does
-// not need to exist, but the target of a link does.
+// not need to exist, but if it is a link, the target must exist.
 func Resolve(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func Resolve(path string) (string, error) {
 }
 
 // ReadUserFile reads a file of up to limit bytes. The file does not need to exist.
-// ReadUserFile returns file system errors and the errors of [bounded.ReadFile].
+// ReadUserFile returns file system errors and the errors from [bounded.ReadFile].
 func ReadUserFile(path string, limit int64) (*UserFile, error) {
 	place, err := Resolve(path)
 	if err != nil {
@@ -73,7 +73,7 @@ func ReadUserFile(path string, limit int64) (*UserFile, error) {
 // Exists reports whether the file existed.
 func (f *UserFile) Exists() bool { return f.info != nil }
 
-// Mode returns the file's mode. If the file did not exist, it returns otherwise.
+// Mode returns the file's mode, or the given mode if the file did not exist.
 func (f *UserFile) Mode(otherwise fs.FileMode) fs.FileMode {
 	if f.info == nil {
 		return otherwise

@@ -2,12 +2,13 @@ package atomicfile
 
 import "os"
 
-// writeback is the number of bytes after which writing to the disk starts. At this
-// time, the rest of a large file might still be arriving.
+// writeback is the size, in bytes, of the pieces that are written to the disk while the
+// rest of a large file is still arriving.
 const writeback = 8 << 20
 
 // Writeback starts writing a growing file to the disk, so that the final fsync is fast.
-// The zero value is for an empty file. Writeback has an effect only on Linux.
+// The zero value is ready to use with an empty file. Writeback has an effect only on
+// Linux.
 type Writeback struct {
 	written, begun int64
 }

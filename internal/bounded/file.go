@@ -1,8 +1,9 @@
-// Package bounded reads untrusted input within limits. It reads files and JSON
-// documents up to a size, and readers until a context is canceled.
+// Package bounded reads untrusted input within limits. It limits the size of files and
+// JSON documents, and stops reading when a context is canceled.
 package bounded
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -19,9 +20,9 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("%s exceeds %d bytes", e.Path, e.Limit)
 }
 
-// OpenFile opens a regular file or a link to a regular file. It rejects all other
-// files, because opening a named pipe, for example, could block forever. It returns
-// file system errors.
+// OpenFile opens a regular file or a link to a regular file. It rejects any other file,
+// because opening a named pipe, for example, could block forever. It returns file
+// system errors.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -58,12 +59,15 @@ func ReadFileOrPipe(path string, limit int64) ([]byte, error) {
 
 func readAll(f *os.File, path string, limit int64) ([]byte, error) {
 	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, limit+1))
-	if err != nil {
+	var content bytes.Buffer
+	if info, err := f.Stat(); err == nil { // avoids growing the buffer
+		content.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+	}
+	if _, err := content.ReadFrom(io.LimitReader(f, limit+1)); err != nil {
 		return nil, err
 	}
-	if int64(len(data)) > limit {
+	if int64(content.Len()) > limit {
 		return nil, &TooLargeError{Path: path, Limit: limit}
 	}
-	return data, nil
+	return content.Bytes(), nil
 }

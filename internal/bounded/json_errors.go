@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// JSONError wraps errors of encoding/json that mention Go types or internal states, and
-// rewords them. The new message reveals at most one invalid character of the document.
-// JSONError returns all other errors unchanged.
+// JSONError rewords errors from encoding/json that mention Go types or internal states,
+// and wraps them. The new message reveals at most one invalid character of the
+// document. JSONError returns any other error unchanged.
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		field := wrong.Field

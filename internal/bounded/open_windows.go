@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// openTries and openPause limit the time for which opening a file is retried while
-// another process renames or removes the file.
+// openTries and openPause limit how long opening a file is retried while another
+// process renames or removes the file.
 const (
 	openTries = 50
 	openPause = 20 * time.Millisecond

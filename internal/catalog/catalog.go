@@ -1,9 +1,10 @@
 // Package catalog lists the providers in a template's repositories. These are image
 // layouts below a directory, or the repositories that a registry lists. For registries
-// without a list, a file can list the providers.
+// that can't list repositories, a file can list the providers.
 //
 // Most templates don't contain the host. If a repository's name doesn't determine the
-// provider, List reads the repository's owner.
+// provider, List reads the provider from the repository. This package calls the
+// provider of a repository its owner.
 package catalog
 
 import (
@@ -20,8 +21,8 @@ import (
 )
 
 const (
-	// maxOwners is the maximum number of repositories whose owner is read. For all
-	// other repositories, the address is derived from the name, if possible.
+	// maxOwners is the maximum number of repositories from which List reads the owner.
+	// For all other repositories, it derives the address from the name, if possible.
 	maxOwners = 2000
 	// maxReads is the maximum number of concurrent reads.
 	maxReads = 16
@@ -46,35 +47,43 @@ type Listing struct {
 	Unknown []template.Reference
 }
 
-// Options configures [List]. The zero value lists only image layouts, by their paths.
+// Options configures [List], [Complete], and [Modules]. With the zero value, only
+// providers in image layouts are listed, and their addresses are derived from the
+// layouts' paths.
 type Options struct {
-	// Names lists a registry's repositories, like [repository.Catalog]. If nil,
-	// registries list no repositories.
+	// Names lists a registry's repositories, like [repository.Catalog]. If nil, no
+	// repositories in registries are listed.
 	Names func(ctx context.Context, at template.Reference) ([]string, error)
-	// Owner returns a repository's provider, like [Owner]. If the provider is unknown,
-	// ok is false. If Owner is nil, only names are used.
+	// Open opens a repository. Complete and Modules require it.
+	Open func(template.Reference) (repository.Reader, error)
+	// Owner returns a repository's provider. If the provider is unknown, ok is false. If
+	// Owner is nil, List calls Open and the function [Owner]. If Open is also nil, only
+	// names are used.
 	Owner func(ctx context.Context, ref template.Reference) (a provider.Address, ok bool, err error)
 	// Named contains the providers for templates that refer to registries. If it is not
 	// nil, registries are not contacted.
 	Named []provider.Address
+	// Unreleased specifies whether [Modules] includes modules without released
+	// versions.
+	Unreleased bool
 }
 
-// ErrTemplate means that a template's repositories can't be listed, because a
-// repository does not determine the address.
+// ErrTemplate means that a template's repositories can't be listed, because their names
+// can't be mapped back to addresses.
 var ErrTemplate = provider.Errorf(provider.Misuse, "the template contains expressions other than variables")
 
 // List returns the providers in a template's repositories. It returns [ErrTemplate], an
-// error of Names, or the error of a canceled context. If the directory of layouts can't
-// be read, it returns a file system error. If the directory doesn't exist, it returns
-// [repository.ErrNoRepository]. If Owner fails for a repository, List derives the
-// address from the repository's name.
+// error from Names, or the error of a canceled context. If the directory of layouts
+// can't be read, it returns a file system error. If the directory doesn't exist, it
+// returns [repository.ErrNoRepository]. If Owner fails for a repository, List derives
+// the address from the repository's name.
 func List(ctx context.Context, t template.Template, o Options) (Listing, error) {
 	// 1. List the repositories that match the template.
 	if !t.IsLayout() && o.Named != nil {
 		return named(t, o.Named), nil
 	}
 	if !t.Invertible() {
-		return Listing{}, fmt.Errorf("listing the providers of %q: %w", t.Redacted(), ErrTemplate)
+		return Listing{}, fmt.Errorf("listing the providers in %q: %w", t.Redacted(), ErrTemplate)
 	}
 	refs, err := references(ctx, providerPattern(t), o.Names)
 	if err != nil {
@@ -97,7 +106,7 @@ func List(ctx context.Context, t template.Template, o Options) (Listing, error) 
 	return l, nil
 }
 
-// named returns the entries of the given addresses.
+// named returns the entries for the given addresses.
 func named(t template.Template, as []provider.Address) Listing {
 	var l Listing
 	for _, a := range as {
@@ -127,7 +136,7 @@ func (l *Listing) sort() {
 type pattern struct {
 	text, redacted string
 	isLayout       bool
-	// example returns a repository.
+	// example returns a reference to an example repository.
 	example func() (template.Reference, error)
 	// fits reports whether a repository has the form of the template.
 	fits func(template.Reference) bool
@@ -180,6 +189,15 @@ func references(ctx context.Context, t pattern, list func(context.Context, templ
 // owners returns each repository's provider. If the provider is unknown, the address is
 // zero.
 func owners(ctx context.Context, t template.Template, refs []template.Reference, o Options) ([]Entry, error) {
+	if o.Owner == nil && o.Open != nil {
+		o.Owner = func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
+			repo, err := o.Open(ref)
+			if err != nil {
+				return provider.Address{}, false, err
+			}
+			return Owner(ctx, repo)
+		}
+	}
 	hostname, _, _ := t.Uses()
 	found := make([]Entry, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
@@ -208,10 +226,10 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 	return found, group.Wait()
 }
 
-// Owner returns a repository's provider. It is the address in the annotation of the
+// Owner returns a repository's provider, which is the address in the annotation of the
 // newest release. If the repository has no releases, Owner uses the newest pending or
-// pruned release. If the repository has none of these releases, or if another tool
-// wrote the release without an annotation, ok is false.
+// pruned release. If the repository has none of these releases, or if the release has
+// no annotation because another tool wrote it, ok is false.
 func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -24,9 +23,7 @@ func ExampleList() {
 		return
 	}
 	listing, err := catalog.List(context.Background(), from, catalog.Options{
-		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
-			return catalog.Owner(ctx, repository.NewLayout(ref.Layout))
-		},
+		Open: func(ref template.Reference) (repository.Reader, error) { return repository.NewLayout(ref.Layout), nil },
 	})
 	if err != nil {
 		fmt.Println(err)

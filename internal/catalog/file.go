@@ -36,7 +36,7 @@ func ReadFile(path string) ([]provider.Address, error) {
 	return all, nil
 }
 
-// Source is a line in a file that lists PROVIDERs.
+// Source is a PROVIDER in a file, and the line that contains it.
 type Source struct {
 	Place       string // in the format FILE:LINE
 	Requirement provider.Requirement
@@ -81,8 +81,8 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read with each line that contains more than a comment. It removes
-// comments from lines. place has the format FILE:LINE and is also the prefix of errors.
+// eachLine calls read with each line, without its comment. It skips lines that are
+// otherwise empty. place has the format FILE:LINE and is also the prefix of errors.
 func eachLine(name string, data []byte, read func(place, line string) error) error {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
 		line, _, _ = strings.Cut(line, "#") // addresses and constraints cannot contain #
@@ -97,7 +97,7 @@ func eachLine(name string, data []byte, read func(place, line string) error) err
 	return nil
 }
 
-// flagIn returns the first flag in a line, or "".
+// flagIn returns the first flag in a line, or "" if the line contains no flag.
 func flagIn(line string) string {
 	for word := range strings.FieldsSeq(line) {
 		if strings.HasPrefix(word, "--") {

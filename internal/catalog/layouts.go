@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// maxEntries is the maximum number of directory entries that are read for a template.
+	// maxEntries is the maximum number of directory entries to read for a template.
 	maxEntries = 100_000
-	// entriesAtOnce is the number of entries that a single call reads.
+	// entriesAtOnce is the maximum number of entries that a single call reads.
 	entriesAtOnce = 1000
 	// layoutFile is the marker file of an image layout. See
 	// https://github.com/opencontainers/image-spec/blob/v1.1.1/image-layout.md#oci-layout-file.
@@ -73,7 +73,7 @@ func directories(ctx context.Context, path string) ([]string, error) {
 	return dirs, nil
 }
 
-// elements splits a path after its separators. Variables contain no separators.
+// elements splits a path after its separators, which variables cannot contain.
 func elements(path string) []string {
 	var all []string
 	start := 0

@@ -23,25 +23,18 @@ type ModuleEntry struct {
 	Latest provider.Version
 }
 
-// ModuleOptions configures [Modules]. Open is required.
-type ModuleOptions struct {
-	// Names lists a registry's repositories, like [repository.Catalog].
-	Names func(ctx context.Context, at template.Reference) ([]string, error)
-	// Open opens a repository.
-	Open func(template.Reference) (repository.Reader, error)
-}
-
 // Modules returns the modules in a template's repositories, sorted by repository. It
-// also returns the matching repositories that can't be read, at most 2000. It omits
-// repositories without versions and repositories with other content. Modules returns
-// the same errors as [List].
-func Modules(ctx context.Context, t template.ModuleTemplate, o ModuleOptions) (modules []ModuleEntry, unknown []template.Reference, err error) {
+// also returns the matching repositories that can't be read. It omits repositories with
+// other content and, unless o.Unreleased is set, repositories without released
+// versions. Modules returns the errors from [List], and an error if more than 2000
+// repositories match.
+func Modules(ctx context.Context, t template.ModuleTemplate, o Options) (modules []ModuleEntry, unknown []template.Reference, err error) {
 	if !t.Invertible() {
-		return nil, nil, fmt.Errorf("listing the modules of %q: %w", t.Redacted(), ErrTemplate)
+		return nil, nil, fmt.Errorf("listing the modules in %q: %w", t.Redacted(), ErrTemplate)
 	}
 	refs, err := references(ctx, modulePattern(t), o.Names)
 	if err == nil && len(refs) > maxOwners {
-		err = fmt.Errorf("listing the modules of %q: %d repositories exceed the limit of %d", t.Redacted(), len(refs), maxOwners)
+		err = fmt.Errorf("listing the modules in %q: %d repositories exceed the limit of %d", t.Redacted(), len(refs), maxOwners)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -67,24 +60,27 @@ func Modules(ctx context.Context, t template.ModuleTemplate, o ModuleOptions) (m
 
 // moduleIn returns the module in a repository, or nil if the repository's newest
 // version is not a module.
-func moduleIn(ctx context.Context, ref template.Reference, o ModuleOptions) (*ModuleEntry, error) {
+func moduleIn(ctx context.Context, ref template.Reference, o Options) (*ModuleEntry, error) {
 	repo, err := o.Open(ref)
 	if err != nil {
 		return nil, err
 	}
 	tags, err := repo.Tags(ctx)
-	versions := artifact.Tags(tags).Released()
+	versions, tag := artifact.Tags(tags).Released(), artifact.Tag
+	if len(versions) == 0 && o.Unreleased {
+		versions, tag = artifact.Tags(tags).Newest()
+	}
 	if err != nil || len(versions) == 0 {
 		return nil, err
 	}
-	i, err := repository.Inspect(ctx, repo, artifact.Tag(versions[0]), repository.DepthIndex)
+	i, err := repository.Inspect(ctx, repo, tag(versions[0]), repository.DepthIndex)
 	if err != nil || !i.Module {
 		return nil, err
 	}
 	return &ModuleEntry{ref, i.Index.Annotations[artifact.AnnotationModule], versions[0]}, nil
 }
 
-// modulePrefix is the prefix of module references to registries.
+// modulePrefix is the prefix of references to modules in registries.
 const modulePrefix = "oci://"
 
 // ParseModules parses a reference with variables, which selects all modules in the
@@ -99,11 +95,11 @@ func ParseModules(reference string) (t template.ModuleTemplate, isTemplate bool,
 	return t, true, err
 }
 
-// ExpandModules replaces references with variables by the modules in their
-// repositories. It includes the repositories that can't be read, so that reading them
-// later reports the error. If a template has no repositories with modules, the error is
-// [provider.ErrProviderNotFound].
-func ExpandModules(ctx context.Context, wanted []provider.Requirement, o ModuleOptions) (all []provider.Requirement, err error) {
+// ExpandModules replaces each reference that contains variables with the modules in its
+// repositories. It also includes the repositories that can't be read, so that the
+// caller gets the error when it reads them. If a template has no repositories with
+// modules, the error is [provider.ErrProviderNotFound].
+func ExpandModules(ctx context.Context, wanted []provider.Requirement, o Options) (all []provider.Requirement, err error) {
 	for _, r := range wanted {
 		t, isTemplate, err := ParseModules(r.Address.Type)
 		if err != nil {
@@ -121,7 +117,7 @@ func ExpandModules(ctx context.Context, wanted []provider.Requirement, o ModuleO
 			refs = append(refs, m.Reference)
 		}
 		if len(refs) == 0 {
-			return nil, fmt.Errorf("%w in the repositories of %s", provider.ErrProviderNotFound, t.Redacted())
+			return nil, provider.Errorf(provider.NotFound, "no modules in the repositories of %s", t.Redacted())
 		}
 		for _, ref := range refs {
 			text := ref.String()
@@ -135,8 +131,8 @@ func ExpandModules(ctx context.Context, wanted []provider.Requirement, o ModuleO
 }
 
 // ModuleTarget returns the repository to which a module is copied. If to is a template,
-// the values of its variables are those for which one of the sources results in the
-// repository from.
+// ModuleTarget takes the values of its variables from the first template in sources
+// that matches the repository from.
 func ModuleTarget(to string, sources []string, from template.Reference) (template.Reference, error) {
 	t, isTemplate, err := ParseModules(modulePrefix + strings.TrimPrefix(to, modulePrefix))
 	if !isTemplate {
@@ -150,7 +146,7 @@ func ModuleTarget(to string, sources []string, from template.Reference) (templat
 		}
 	}
 	if err == nil {
-		err = provider.Errorf(provider.Misuse, "the values of its variables are unknown; specify the modules with {namespace}, {name}, and {system}")
+		err = provider.Errorf(provider.Misuse, "the values of the template variables are unknown; specify the modules with {namespace}, {name}, and {system}")
 	}
 	return template.Reference{}, err
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Probes returns a reference for each template to use in [Reachable]. It skips templates
-// that are only for certain addresses.
+// Probes returns one reference per template, for use with [Reachable]. It skips
+// templates that apply only to certain addresses.
 func Probes(providers []template.Template, modules []template.ModuleTemplate) (all []template.Reference) {
 	for _, t := range providers {
 		if ref, err := t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci"}); err == nil {
@@ -31,8 +31,8 @@ func Probes(providers []template.Template, modules []template.ModuleTemplate) (a
 }
 
 // Reachable sends a request to the registry of each reference. If a registry does not
-// respond, Reachable returns an error. A response that credentials are missing is not
-// an error. Image layouts are always reachable. See
+// respond, Reachable returns an error. A response that demands credentials is not an
+// error. Image layouts are always reachable. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
 func Reachable(ctx context.Context, from []template.Reference, o repository.Options) error {
 	for _, ref := range from {

@@ -25,7 +25,7 @@ const (
 // corrections.
 //
 // Environment variables can set flags that are not on the command line. The returned
-// map contains the names of these flags and of their variables.
+// map maps the names of these flags to the names of the variables.
 func Read(app *cli.App, args []string, getenv func(string) string) (ordered []string, variables map[string]string, err error) {
 	c := commandLine{commands: app.Commands}
 	for i := 1; i < len(args) && (!c.help || !c.isNamed()); i++ {
@@ -58,17 +58,23 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 		if invalid := c.checkVariables(); invalid != nil { // an invalid value can cause the violation
 			err = invalid
 		}
+		if err == nil {
+			err = c.checkArguments()
+		}
 		if err != nil {
 			return nil, c.variables(), err
 		}
+	}
+	if c.help || !c.isNamed() && !c.version {
+		setHelpTexts(app)
 	}
 	ordered, err = c.ordered(args[:min(len(args), 1)])
 	return ordered, c.variables(), err
 }
 
 // WantsJSON reports whether a command line requests JSON output, even if the command
-// line is otherwise invalid. It uses the last --output flag. If the flag is missing, it
-// uses the environment variable.
+// line is otherwise invalid. It uses the last --output flag or, without the flag, the
+// environment variable.
 func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
 	const json = "json"
 	format, command := "", (*cli.Command)(nil)
@@ -120,7 +126,8 @@ type setFlag struct {
 	// variable is the environment variable that sets the flag. It is empty if the
 	// command line sets the flag.
 	variable string
-	// ruled is the value that a [FlagRule] restricts, if any.
+	// ruled is the value that a [FlagRule] restricts. It is empty if the rule applies
+	// to all values.
 	ruled string
 }
 
@@ -185,8 +192,8 @@ func (c *commandLine) hasFlag(arg string) bool {
 	return isFlag(arg) && (name == "help" || name == "h" || FlagNamed(c.command, name) != nil)
 }
 
-// find returns the flags with the given name. If the command's name is complete, this
-// is the command's flag. Otherwise, find returns the flags of all candidates.
+// find returns the flags with the given name. If the command's name is complete, find
+// returns only the command's flag. Otherwise, it returns the flags of all candidates.
 func (c *commandLine) find(name string) []cli.Flag {
 	if c.isNamed() {
 		return flagsNamed([]*cli.Command{c.command}, name)
@@ -228,6 +235,24 @@ func (c *commandLine) checkRepeated() error {
 	return nil
 }
 
+// checkArguments returns an error if the command line has more arguments than the
+// command's synopsis allows. Commands count PROVIDERs themselves after parsing them, so
+// that errors suggest corrections.
+func (c *commandLine) checkArguments() error {
+	words, kind := strings.Fields(c.command.ArgsUsage), arguments(c.command).Kind
+	isList := slices.ContainsFunc(words[:min(len(words), 2)], func(word string) bool {
+		return strings.HasSuffix(strings.TrimRight(word, "]"), "...") && word != "[FLAG...]"
+	})
+	switch n := len(c.rest); {
+	case kind == Nothing && n > 0:
+		return usagef("unexpected argument %q; see %s --help", c.rest[0], c.program())
+	// Don't print the arguments, because they can include a password.
+	case !slices.Contains([]Kind{Nothing, OneOf, Programs, Providers}, kind) && !isList && n > 1:
+		return usagef("got %d arguments: want one %s; see %s --help", n, strings.Trim(words[0], "[]"), c.program())
+	}
+	return nil
+}
+
 // ordered returns the arguments in the order that urfave/cli expects.
 func (c *commandLine) ordered(program []string) ([]string, error) {
 	args := slices.Concat(program, c.names)
@@ -251,7 +276,8 @@ func (c *commandLine) ordered(program []string) ([]string, error) {
 	return slices.Concat(args, []string{"--"}, c.rest), nil
 }
 
-// program returns the program and the command names so far, for messages.
+// program returns the name of the program followed by the names of the commands so far,
+// for use in messages.
 func (c *commandLine) program() string {
 	return strings.Join(append([]string{"tofu-oci"}, c.names...), " ")
 }
@@ -266,7 +292,8 @@ func FlagNamed(command *cli.Command, name string) cli.Flag {
 	return nil
 }
 
-// flagsNamed returns the flags with the given name of commands and their subcommands.
+// flagsNamed returns the flags of commands and their subcommands that have the given
+// name.
 func flagsNamed(commands []*cli.Command, name string) []cli.Flag {
 	var found []cli.Flag
 	for _, command := range commands {

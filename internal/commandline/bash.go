@@ -7,7 +7,7 @@ import (
 )
 
 // Bash returns a completion script for bash 3.2 and later. macOS includes bash 3.2. The
-// script requires only bash and does not start the program.
+// script requires only bash. It starts the program only to complete PROVIDERs.
 func (p Program) Bash() string {
 	var b strings.Builder
 	function := "_" + strings.ReplaceAll(p.Name, "-", "_")
@@ -33,7 +33,8 @@ func (p Program) Bash() string {
 	return b.String()
 }
 
-// bashValues returns the cases for a command's flags and arguments, grouped by their values.
+// bashValues returns the cases for a command's flags and arguments, grouped by their
+// values.
 func bashValues(c Command) string {
 	var order []string
 	patterns := map[string][]string{}

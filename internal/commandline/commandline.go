@@ -31,7 +31,7 @@ type Command struct {
 	Summary, Text string
 	// Usage is the synopsis of arguments and flags, such as "PATH... [FLAG...]".
 	Usage string
-	// Arguments describes the values of arguments.
+	// Arguments describes the values of the command's arguments.
 	Arguments Values
 	Flags     []Flag
 }
@@ -75,7 +75,7 @@ type Values struct {
 	Choices []string
 }
 
-// Kind is a kind of values that shells can complete.
+// Kind is the kind of a value. It determines how shells complete the value.
 type Kind string
 
 // Kinds of values.
@@ -85,8 +85,14 @@ const (
 	Files       Kind = "files"       // file names
 	Directories Kind = "directories" // directory names
 	Programs    Kind = "programs"    // a program and its arguments
+	Providers   Kind = "providers"   // PROVIDERs in a repository; see [CompleteProviders]
 	Nothing     Kind = "nothing"     // no value
 )
+
+// CompleteProviders is the first argument of the "completion" command when a completion
+// script requests completions for a PROVIDER. The next argument is the incomplete word.
+// The remaining arguments are the words before it, except the program.
+const CompleteProviders = "providers"
 
 // kind returns the kind of the values. The default is [Free].
 func (v Values) kind() Kind {
@@ -120,7 +126,8 @@ func (p Program) subcommands(path []string) []Command {
 	return found
 }
 
-// all returns all commands, and the program itself as a command without a name.
+// all returns all commands. It represents the program itself as a command without a
+// name.
 func (p Program) all() []Command {
 	return append([]Command{{Summary: p.Summary, Flags: p.Flags}}, p.Commands...)
 }

@@ -20,7 +20,7 @@ FUNCTION() {
 			fi
 		fi
 	done
-	[[ $current != '=' ]] || current=''
+	[[ $current != [=@] ]] || current=''
 
 	if [[ -z $awaited && -z $own && $current == -* ]]; then
 		kind=words
@@ -42,6 +42,15 @@ FUNCTION() {
 	nothing)
 		_FUNCTION_flags "$command"
 		COMPREPLY=($(compgen -W "$candidates" -- "$current"))
+		;;
+	providers) # bash also splits words at "@" and ":", so the reply contains only the end of the word
+		local line=${COMP_LINE:0:COMP_POINT} words
+		read -r -a words <<<"${line//[\"\']/}"
+		[[ $line != *' ' ]] || words+=('')
+		word=${words[${#words[@]} - 1]}
+		for i in $(PROGRAM completion -- providers "$word" "${words[@]:1:${#words[@]} - 2}" 2>/dev/null); do
+			COMPREPLY+=("${i#"${word%"$current"}"}")
+		done
 		;;
 	files | directories | programs)
 		IFS=$'\n'

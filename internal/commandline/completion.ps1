@@ -1,9 +1,11 @@
     $command = ''
     $awaited = ''
     $ended = $false
+    $words = @()
     foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
         if ($element.Extent.EndOffset -ge $cursorPosition) { break }
         $word = $element.Extent.Text
+        $words += $word.Trim("'", '"')
         if ($awaited) {
             $awaited = ''
         } elseif ($word -eq '--') {
@@ -29,6 +31,8 @@
         $offered = $flags[$command]
     } elseif ($commands.ContainsKey($command) -and -not $ended) {
         $offered = $commands[$command]
+    } elseif ($providers -contains $command -and -not $ended) {
+        foreach ($word in (& PROGRAM completion '--' providers $typed @words 2>$null)) { $offered[$word] = $word }
     } elseif ($values.ContainsKey($command)) {
         foreach ($word in $values[$command]) { $offered[$word] = $word }
     }

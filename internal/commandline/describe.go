@@ -8,8 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// choices maps flags to their possible values. A command's flag accepts only the values
-// that the flag's usage text lists.
+// choices maps flags to their possible values in all commands. In a command, a flag
+// accepts only the values that its usage text lists.
 var choices = map[string][]string{
 	"attestations":    {"fetch", "require"},
 	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
@@ -21,21 +21,18 @@ var choices = map[string][]string{
 }
 
 // commonPlatforms contains the platforms that completions suggest, because most
-// providers support them. All other platforms are also accepted.
+// providers support them. Other platforms are also accepted.
 var commonPlatforms = []string{
 	"darwin_amd64", "darwin_arm64", "freebsd_386", "freebsd_amd64", "freebsd_arm", "linux_386", "linux_amd64", "linux_arm",
 	"linux_arm64", "windows_386", "windows_amd64", "windows_arm64",
 }
 
-// Prepare sets the full names of all commands, their help texts for a terminal of the
-// given width, and short usage errors. It first calls leaf for each command without
-// subcommands.
-func Prepare(app *cli.App, width int, leaf func(*cli.Command)) {
+// Prepare sets the full names of all commands, and shortens their usage errors. It
+// calls leaf for each command without subcommands. [Read] sets the help texts if they
+// are needed.
+func Prepare(app *cli.App, leaf func(*cli.Command)) {
 	app.HideHelpCommand, app.OnUsageError = true, usageError
 	prepare("", app.Commands, leaf)
-	p := Describe(app, time.Time{})
-	app.CustomAppHelpTemplate = escapeTemplate(p.help(width))
-	setHelp(p, width, app.Commands)
 }
 
 func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
@@ -47,6 +44,13 @@ func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
 		}
 		prepare(command.HelpName+" ", command.Subcommands, leaf)
 	}
+}
+
+// setHelpTexts sets the help texts, wrapped to the width of the app's output.
+func setHelpTexts(app *cli.App) {
+	p, width := Describe(app, time.Time{}), terminalWidth(app.Writer)
+	app.CustomAppHelpTemplate = escapeTemplate(p.help(width))
+	setHelp(p, width, app.Commands)
 }
 
 func setHelp(p Program, width int, commands []*cli.Command) {
@@ -137,7 +141,8 @@ func ChoicesOf(f cli.Flag) []string {
 	return slices.DeleteFunc(slices.Clone(choices[f.Names()[0]]), func(choice string) bool { return !slices.Contains(words, choice) })
 }
 
-// arguments describes a command's arguments based on the synopsis's first word.
+// arguments derives the values of a command's arguments from the first word of its
+// synopsis.
 func arguments(c *cli.Command) Values {
 	word, _, _ := strings.Cut(strings.TrimLeft(c.ArgsUsage, "["), " ")
 	switch {
@@ -147,6 +152,8 @@ func arguments(c *cli.Command) Values {
 		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
 	case strings.HasPrefix(word, "PATH"), strings.HasPrefix(word, "FILE"), strings.HasPrefix(word, "DECLARATION"):
 		return Values{Kind: Files}
+	case strings.HasPrefix(word, "PROVIDER"):
+		return Values{Kind: Providers}
 	case word == "DIR":
 		return Values{Kind: Directories}
 	case word == "" || strings.HasPrefix(word, "FLAG") || strings.HasPrefix(word, "--"):

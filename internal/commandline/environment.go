@@ -18,27 +18,28 @@ const variablePrefix = "TOFU_OCI_"
 // WithoutVariable lists the flags that no environment variable can set, and explains
 // why. If the flag belongs to a single command, the command precedes the flag.
 var WithoutVariable = map[string]string{
-	"help":                "it is a request, not a setting",
-	"version":             "it is a request, not a setting",
+	"help":                "it requests help instead of configuring a run",
+	"version":             "it requests the version instead of configuring a run",
 	"force":               "overwriting must be requested each time",
 	"password-stdin":      "it applies to a single password",
 	"list check-level":    "checking must be requested each time, because it sends more requests than listing",
-	"lock check":          "it turns lock into a command that writes nothing",
-	"list pending":        "it turns list into a different command",
-	"module list pending": "it turns module list into a different command",
-	"list history":        "it turns list into a different command",
-	"module list history": "it turns module list into a different command",
+	"lock check":          "it prevents lock from writing files",
+	"list pending":        "it changes the output of list",
+	"module list pending": "it changes the output of module list",
+	"list history":        "it changes the output of list",
+	"module list history": "it changes the output of module list",
 	"module":              "it selects modules for a single bundle",
-	"bundle":              "a bundle is the only source of a single run",
-	"since":               "an inventory is for a single bundle",
+	"bundle":              "it replaces all other sources for a single run",
+	"since":               "it applies to a single bundle",
 	"receipt":             "it specifies the output file of a single run",
 	"expires":             "it applies to a single decision",
+	"mirror from":         "in other commands, the flag specifies repositories",
 	"version output":      "programs such as install.sh expect text unless they request another format",
-	"tofurc validate":     "it turns tofurc into a command that prints no block",
+	"tofurc validate":     "it prevents tofurc from printing a block",
 	"tofurc write":        "changing a file must be requested each time",
-	"plan":                "an approved plan is for one run",
+	"plan":                "an approved plan applies to a single run",
 	"out":                 "it specifies the output file of a single run",
-	"explain":             "it is about one provider",
+	"explain":             "it applies to a single provider",
 }
 
 // PrefixedVariables lists the flags whose variables contain the command's name. These
@@ -59,9 +60,12 @@ func VariableOf(c *cli.Command, f cli.Flag) string {
 	return variableFor(name)
 }
 
+// underscores replaces the separators in names with underscores.
+var underscores = strings.NewReplacer("-", "_", " ", "_")
+
 // variableFor returns the environment variable for a flag's name.
 func variableFor(name string) string {
-	return variablePrefix + strings.ToUpper(strings.NewReplacer("-", "_", " ", "_").Replace(name))
+	return variablePrefix + strings.ToUpper(underscores.Replace(name))
 }
 
 // nameOf returns a command's name without the program's name, which urfave/cli prepends
@@ -101,8 +105,8 @@ func (c *commandLine) variables() map[string]string {
 }
 
 // isForOtherCommand reports whether a variable's value is intended for a different
-// command. This is the case if this flag rejects the value, but another command's flag
-// with the same name accepts it.
+// command. This is the case if the given flag rejects the value, but another command's
+// flag with the same name accepts it.
 func isForOtherCommand(flag cli.Flag, value string) bool {
 	return slices.Contains(choices[flag.Names()[0]], value) && !slices.Contains(ChoicesOf(flag), value)
 }
@@ -183,9 +187,9 @@ func splitValues(flag cli.Flag, text string) []string {
 
 var flagInText = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
 
-// WithVariables adds environment variables to an error. It adds the variables that set
-// the flags in the error's message. It recognizes flags by their names and not by their
-// values, because a short value can occur in unrelated messages.
+// WithVariables adds environment variables to an error if they set flags that the
+// message mentions. It recognizes flags by their names and not by their values, because
+// a short value can occur in unrelated messages.
 func WithVariables(err error, variables map[string]string) error {
 	if err == nil {
 		return nil

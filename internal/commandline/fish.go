@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Fish returns a completion script for fish 3 and later. The script does not start the
-// program.
+// Fish returns a completion script for fish 3 and later. The script starts the program
+// only to complete PROVIDERs.
 func (p Program) Fish() string {
 	var b strings.Builder
 	at := "__" + strings.ReplaceAll(p.Name, "-", "_") + "_at"
@@ -34,7 +34,7 @@ complete -c %[1]s -f
 		for _, sub := range p.subcommands(c.Path) {
 			fmt.Fprintf(&b, "%s -a %s -d %s\n", line, sub.Path[len(sub.Path)-1], fishQuoted(shorten(sub.Summary)))
 		}
-		if arguments := fishArguments(c); arguments != "" {
+		if arguments := p.fishArguments(c); arguments != "" {
 			fmt.Fprintf(&b, "%s %s\n", line, arguments)
 		}
 		for _, f := range c.Flags {
@@ -70,10 +70,12 @@ func fishValues(v Values) string {
 
 // fishArguments returns the options with which fish's builtin "complete" completes the
 // arguments of c. If fish can't complete them, it returns "".
-func fishArguments(c Command) string {
+func (p Program) fishArguments(c Command) string {
 	switch c.Arguments.kind() {
 	case Free, Nothing:
 		return ""
+	case Providers:
+		return "-a " + fishQuoted("("+p.Name+" completion -- providers (commandline -ct) (commandline -opc)[2..] 2>/dev/null)")
 	case Programs:
 		skip := []string{fmt.Sprintf("--fcs-skip=%d", 1+len(c.Path))}
 		for _, f := range c.Flags {

@@ -13,8 +13,9 @@ import (
 const (
 	// defaultWidth is the width of help texts if the output is not a terminal.
 	defaultWidth = 80
-	// minWidth and maxWidth limit the width if the output is a terminal.
-	minWidth, maxWidth = 60, 100
+	// minWidth and maxWidth limit the width if the output is a terminal. Paragraphs are
+	// narrower, because long lines are hard to read.
+	minWidth, maxWidth, maxParagraph = 60, 200, 100
 	// flagColumn and commandColumn are the columns where descriptions start.
 	flagColumn, commandColumn = 29, 14
 )
@@ -39,9 +40,9 @@ var Groups = []string{
 	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
 }
 
-// Width returns the width of help texts on w. This is the terminal's width within
-// limits.
-func Width(w io.Writer) int {
+// terminalWidth returns the width of help texts on w: the terminal's width, limited to
+// the range from minWidth to maxWidth. If w is not a terminal, it returns defaultWidth.
+func terminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok {
 		return defaultWidth
@@ -121,7 +122,7 @@ func wrapText(text string, width int) string {
 	var paragraph []string
 	flush := func() {
 		if len(paragraph) > 0 {
-			b.WriteString(strings.Join(wrap(strings.Join(paragraph, " "), width), "\n") + "\n")
+			b.WriteString(strings.Join(wrap(strings.Join(paragraph, " "), min(width, maxParagraph)), "\n") + "\n")
 			paragraph = nil
 		}
 	}

@@ -64,7 +64,7 @@ func (p Program) commandPage(c Command) string {
 	return b.String()
 }
 
-// pageHead writes a page up to the synopsis's heading.
+// pageHead returns the start of a page, up to the synopsis's heading.
 func (p Program) pageHead(path []string, summary string) *strings.Builder {
 	var b strings.Builder
 	name := p.pageName(path)
@@ -213,14 +213,14 @@ func endsSentence(word string) bool {
 	return strings.HasSuffix(bare, ".") || strings.HasSuffix(bare, "?") || strings.HasSuffix(bare, "!")
 }
 
-// macro writes a macro line. It does not escape the words. Hyphens in page names must
-// be plain, because pages are looked up by name.
+// macro writes a macro line. It does not escape the words, because pages are looked up
+// by name and hyphens in the names must stay plain.
 func macro(b *strings.Builder, format string, words ...any) {
 	fmt.Fprintf(b, "."+format+"\n", words...)
 }
 
-// roff escapes text so that it is printed literally. Hyphens can then be copied, and no
-// line starts with a macro.
+// roff escapes text so that it is printed literally. Users can then copy hyphens from
+// the page, and no line is interpreted as a macro.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "~", `\(ti`, "^", `\(ha`, `"`, `\(dq`).Replace(text)
 	if strings.HasPrefix(text, ".") {

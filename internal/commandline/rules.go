@@ -8,10 +8,10 @@ import (
 )
 
 // A FlagRule restricts which flags and arguments can be combined. Its lists contain
-// flag names, NAME=VALUE for a flag with a specific value, [Argument], or [ModuleReference]. A false or
-// empty flag is treated as not set. If an environment variable sets a flag that
-// violates a rule, the flag is dropped instead of reported. See
-// [commandLine.applyRules].
+// flag names, NAME=VALUE for a flag with a specific value, [Argument], or
+// [ModuleReference]. A false or empty flag is treated as not set. If an environment
+// variable sets a flag that violates a rule, the flag is dropped, and no error is
+// reported. See [commandLine.applyRules].
 type FlagRule struct {
 	// Command is the command to which the rule applies. If empty, the rule applies to
 	// all commands.
@@ -20,10 +20,11 @@ type FlagRule struct {
 	Flags []string
 	// Conflicts contains the flags that cannot be combined with any of Flags.
 	Conflicts []string
-	// Requires contains flags. Each flag in Flags requires at least one of them.
+	// Requires lists flags. If a flag in Flags is set, a flag in Requires must be set
+	// too.
 	Requires []string
-	// Strict reports a conflict even if variables set both flags. Otherwise, the flag
-	// in Flags is dropped.
+	// Strict reports whether a conflict is an error even if environment variables set
+	// both flags. If false, the flag in Flags is dropped instead.
 	Strict bool
 	// Hint is appended to the error message.
 	Hint string
@@ -32,12 +33,12 @@ type FlagRule struct {
 const (
 	// Argument represents a command-line argument in a [FlagRule].
 	Argument = ""
-	// ModuleReference represents an argument that is the reference of a module.
+	// ModuleReference represents an argument that refers to a module.
 	ModuleReference = "oci://"
 )
 
 // Rules contains the flag rules of all commands. Commands themselves validate the
-// values of their flags and check for required flags.
+// values of their flags and check for required flags and arguments.
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},
 	{Flags: []string{"digest-file"}, Conflicts: []string{"check-level=tags"}, Strict: true, Hint: "use --check-level index, which reads digests"},
@@ -47,7 +48,7 @@ var Rules = []FlagRule{
 	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each"},
 	{Command: "mirror", Flags: []string{"modules-to"}, Requires: []string{"root"}},
 	{Command: "pull", Flags: []string{"with-evidence"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
-	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "or set TOFU_OCI_CACHE"},
+	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "alternatively, set TOFU_OCI_CACHE"},
 
 	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"server", "pending", "history"}},
 	{Command: "list", Flags: []string{"check-level"}, Requires: []string{Argument}},
@@ -75,17 +76,20 @@ var Rules = []FlagRule{
 	{Command: "lock", Flags: []string{"output=sarif", "output=github"}, Requires: []string{"check"}},
 
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
-	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"write", "validate"}, Hint: "add the printed host block to the file"},
+	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"modules-host", "git-mirror"}, Requires: []string{"modules-server"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
-	{Command: "serve", Flags: []string{"min-age", "signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
+	{Command: "serve", Flags: []string{"signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
+	{Command: "serve", Flags: []string{"min-age"}, Requires: []string{"pull-through", "modules-pull-through"}},
 	{Command: "serve", Flags: []string{"module-location"}, Requires: []string{"modules-from"}},
 
 	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "promote", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "bundle create", Flags: []string{"declaration"}, Conflicts: []string{Argument, "from", "sources", "lock-file", "root", "module", "modules-from", "latest", "all", "signatures", "trust"}},
-	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results of --out"},
+	{Command: "bundle import", Flags: []string{"declaration"}, Conflicts: []string{"to", "modules-to", "alias", "stage", "gate", "signatures", "trust"}},
+	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --out writes"},
+	{Command: "exec", Flags: []string{"bundle"}, Conflicts: []string{"from"}},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }
 
@@ -124,7 +128,7 @@ func alternatives(flags []string) string {
 	return text.List(names, "or")
 }
 
-// applyRules drops flags set by variables until the command line violates no rule. If
+// applyRules drops flags that variables set until the command line violates no rule. If
 // it cannot resolve a violation, it returns an error.
 func (c *commandLine) applyRules() error {
 	for {
@@ -165,9 +169,9 @@ func (c *commandLine) violations() []violation {
 	return found
 }
 
-// droppable returns the flags set by variables that can be dropped to resolve
-// violations. Flags that conflict with the command line come first. After these flags
-// are dropped, flags that conflict only with them can remain.
+// droppable returns flags that variables set and that can be dropped to resolve
+// violations. If flags conflict with the command line, it returns only these flags,
+// because dropping them can also resolve the other violations.
 func droppable(violations []violation) []string {
 	var byCommandLine, byVariable []string
 	for _, v := range violations {
@@ -188,7 +192,7 @@ func droppable(violations []violation) []string {
 
 // lookup returns the flag that matches an entry in a [FlagRule], and reports whether
 // the flag is set. For [Argument], it returns the first argument, and for
-// [ModuleReference], the first argument that is the reference of a module.
+// [ModuleReference], the first argument that refers to a module.
 func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	if name == Argument {
 		return setFlag{values: c.rest[:min(len(c.rest), 1)]}, len(c.rest) > 0
@@ -211,7 +215,7 @@ func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	return f, false
 }
 
-// String formats the flag or argument for messages.
+// String formats the flag or argument for use in messages.
 func (f setFlag) String() string {
 	if f.name == Argument {
 		return strings.Join(f.values, " ")

@@ -12,8 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// These maps contain names that other programs use, and the equivalent commands and
-// flags.
+// These maps map names that other programs use to the equivalent commands and flags.
 var (
 	otherCommands = map[string]string{
 		"ls": "list", "tags": "list", "versions": "list", "push": "publish", "upload": "publish", "sync": "mirror", "download": "pull", "fetch": "pull",
@@ -65,7 +64,7 @@ func (c *commandLine) unknownFlag(arg, name string) error {
 	}
 	arg, _, _ = strings.Cut(arg, "=")
 	if arg == "-encodedCommand" {
-		return usagef("PowerShell interpreted the braces of a template as a script block; enclose the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
+		return usagef("PowerShell interpreted the braces in a template as a script block; enclose the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
 	}
 	if suggestion, found := suggestFlag(name, commands); found {
 		return usagef("%sunknown flag %s; did you mean --%s?", command, arg, suggestion)
@@ -94,9 +93,9 @@ func flagNames(commands []*cli.Command) []string {
 	return names
 }
 
-// checkValue parses a flag's value in the same way as urfave/cli, whose error messages
-// expose implementation details. It returns a description of the problem, or "" if the
-// value is valid.
+// checkValue parses a flag's value like urfave/cli, whose error messages expose
+// implementation details. It returns a description of the problem, or "" if the value
+// is valid.
 func checkValue(flag cli.Flag, value string) string {
 	if words := ChoicesOf(flag); value != "" && len(words) > 0 && !slices.Contains(words, value) {
 		return "want " + text.List(words, "or")
@@ -138,5 +137,5 @@ func checkDuration(value string) string {
 	case abbreviates("minutes") || unit == "mins":
 		return fmt.Sprintf("the unit must be ms, s, m, or h; did you mean %sm?", number)
 	}
-	return "the unit must be ms, s, m, or h, such as 30s or 2m"
+	return "the unit must be ms, s, m, or h, as in 30s or 2m"
 }

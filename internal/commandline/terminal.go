@@ -29,7 +29,7 @@ func ReadPassword(r io.Reader) (string, error) {
 	password := strings.TrimSuffix(strings.TrimSuffix(string(data), "\n"), "\r")
 	switch {
 	case password == "":
-		return "", usagef("--password-stdin: stdin is empty; check whether the previous command in the pipe failed")
+		return "", usagef("--password-stdin: stdin is empty; check whether the previous command in the pipeline failed")
 	case len(data) > maxPassword:
 		return "", usagef("--password-stdin: password exceeds %d bytes", maxPassword)
 	case strings.ContainsAny(password, "\r\n\x00"):
@@ -38,9 +38,9 @@ func ReadPassword(r io.Reader) (string, error) {
 	return password, nil
 }
 
-// Prompt writes a prompt to stderr and returns the line that the user enters at the terminal.
-// If hidden is true, the input is not displayed. When ctx is canceled, Prompt restores the
-// terminal and returns.
+// Prompt writes a prompt to stderr and returns the line that the user enters at the
+// terminal. If hidden is true, the input is not displayed. When ctx is canceled, Prompt
+// restores the terminal and returns.
 func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt string, hidden bool) (string, error) {
 	fd := int(terminal.Fd())
 	before, err := term.GetState(fd)
@@ -85,7 +85,8 @@ func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt str
 	return entered.text, entered.err
 }
 
-// readLine reads a line byte by byte, because the following bytes can be a password.
+// readLine reads a line byte by byte, because it must not read ahead into the next
+// line, which can be a password.
 func readLine(r *os.File) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) < maxTyped; {

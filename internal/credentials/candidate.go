@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// candidate is a source that can have credentials for a repository.
+// candidate is a source that might have credentials for a repository.
 type candidate struct {
 	origin Origin
 	// depth is the result of [scope.depth], or 0 for sources that apply to all
@@ -24,11 +24,11 @@ type candidate struct {
 	// skipped explains why OpenTofu ignores the source. It is empty if OpenTofu uses
 	// the source.
 	skipped string
-	// differs explains why OpenTofu reads different credentials from the source. It is
-	// empty if OpenTofu reads the same credentials.
+	// differs explains why OpenTofu doesn't read the same credentials from the source
+	// as this package. It is empty if OpenTofu does.
 	differs string
-	// stops explains why OpenTofu fails at this source if it has found different
-	// credentials. It is empty if OpenTofu does not fail.
+	// stops explains why this source makes OpenTofu fail if OpenTofu finds credentials
+	// in a different source. It is empty if OpenTofu does not fail.
 	stops string
 }
 
@@ -71,8 +71,8 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 	return all
 }
 
-// noteRefusal marks the effect of a file that OpenTofu rejects. If OpenTofu rejects a
-// file, it ignores all files in default locations.
+// If OpenTofu rejects a file, noteRefusal records that OpenTofu ignores all files in
+// default locations.
 func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	path := refused(files)
 	if path == "" || r.hasConfiguredFiles() {
@@ -117,7 +117,7 @@ func (f file) candidates(repo repository) []*candidate {
 			c.err = f.entryError(key, e.problem)
 		}
 		if !s.spells(key, repo) {
-			c.skipped = cmp.Or(c.skipped, "OpenTofu does not match this key to the repository")
+			c.skipped = cmp.Or(c.skipped, "OpenTofu does not recognize this key as a match for the repository")
 		}
 		if f.old {
 			c.skipped = cmp.Or(c.skipped, "OpenTofu does not support the format of .dockercfg")
@@ -131,7 +131,7 @@ func (f file) candidates(repo repository) []*candidate {
 		}
 		c := candidate{depth: 1, origin: Origin{Section: "credHelpers", Key: key, Helper: f.helpers[key]}}
 		if !s.spells(key, repo) {
-			c.skipped = "OpenTofu does not match this key to the registry"
+			c.skipped = "OpenTofu does not recognize this key as a match for the registry"
 		}
 		add(c)
 	}

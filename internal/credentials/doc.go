@@ -3,17 +3,17 @@
 // blocks of OpenTofu's CLI configuration, Docker-style files, and the variable
 // DOCKER_AUTH_CONFIG, which contains the text of a Docker-style file. It also queries
 // the credential helpers that these sources specify. The package finds all credentials
-// that OpenTofu finds, and more. [Origin] describes credentials that OpenTofu would not
-// find.
+// that OpenTofu finds, and more. [Origin] reports whether OpenTofu finds the same
+// credentials.
 //
 // # Precedence
 //
 // The package uses the most specific credentials, regardless of where they are stored.
 // Credentials for a longer repository path take precedence over credentials for a
 // shorter path, which take precedence over credentials for the whole registry.
-// Credentials for all registries (docker_credentials_helper of oci_default_credentials,
-// credsStore) come last. Among equally specific credentials, blocks precede files,
-// files have the order of [Resolver.Files], and within a file, auths precedes
+// Credentials for all registries (docker_credentials_helper in oci_default_credentials,
+// or credsStore) come last. Among equally specific credentials, blocks precede files,
+// files are in the order of [Resolver.Files], and within a file, auths precedes
 // credHelpers.
 //
 // This is OpenTofu's order (https://opentofu.org/docs/cli/oci_registries/credentials),
@@ -22,8 +22,8 @@
 //
 // # Keys
 //
-// A key of auths or credHelpers, and the label of an oci_credentials block, is "host"
-// or "host:port". In auths and blocks, it can have a path: "host/namespace/repository".
+// A key in auths or credHelpers, or the label of an oci_credentials block, is "host" or
+// "host:port". In auths and blocks, it can have a path: "host/namespace/repository".
 // Host names are case-insensitive. Older clients wrote URLs. In URLs, the package
 // ignores "https://", "http://", trailing slashes, and the API's "/v1/" or "/v2/" after
 // the host. Without a scheme or a trailing slash, "host/v1" is the namespace v1. Docker
@@ -32,15 +32,15 @@
 //
 // # Errors
 //
-// Without credentials, access is anonymous, because many repositories are
-// public. A failing helper or an invalid entry causes an error only if its credentials
-// are needed. An unreadable file is ignored if another source has credentials.
-// Otherwise, it causes an error, because anonymous access would fail for no apparent
+// Without credentials, access is anonymous, because many repositories are public. If a
+// helper fails or an entry is invalid, the package returns an error only if it needs
+// the credentials. It ignores an unreadable file if another source has credentials.
+// Otherwise, it returns an error, because anonymous access would fail for no apparent
 // reason. Files in docker_style_config_files must exist and be valid.
 //
 // Files are read once, when credentials are first needed. A helper's response is cached
 // for one minute, so expired tokens are not reused.
 //
-// Errors never contain secrets. Neither do the text and JSON of this package's values.
-// See [text.Secret].
+// Errors never contain secrets. The text and JSON forms of this package's types don't
+// contain secrets either. See [text.Secret].
 package credentials

@@ -65,7 +65,7 @@ func TestEntries(t *testing.T) {
 		f := w.finder(t)
 		_, origin, err := f.Find(t.Context(), "ghcr.example/acme")
 		var broken *credentials.FileError
-		if !errors.As(err, &broken) || broken.Path != path || !strings.Contains(err.Error(), `entry "ghcr.example" of auths`) || !strings.Contains(err.Error(), problem) {
+		if !errors.As(err, &broken) || broken.Path != path || !strings.Contains(err.Error(), `entry "ghcr.example" in auths`) || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v", entry, err)
 		}
 		if text := fmt.Sprintf("%v %+v %#v", err, broken, broken); strings.Contains(text, canary) || strings.Contains(text, "1234") {

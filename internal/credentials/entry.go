@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// entry is a value of auths.
+// entry is a value in auths.
 type entry struct {
 	credential Credential
 	// problem explains why the entry is invalid. It is empty if the entry is valid.
@@ -16,8 +16,8 @@ type entry struct {
 	// skipped explains why OpenTofu finds no credentials in the entry. It is empty if
 	// OpenTofu finds credentials.
 	skipped string
-	// differs explains why OpenTofu reads different credentials from the entry. It is
-	// empty if OpenTofu reads the same credentials.
+	// differs explains why OpenTofu doesn't read the same credentials from the entry as
+	// this package. It is empty if OpenTofu does.
 	differs string
 	// stops explains why OpenTofu fails if the entry matches the repository. It is
 	// empty if OpenTofu does not fail.
@@ -66,7 +66,7 @@ func parseEntry(data json.RawMessage) entry {
 	case raw.RegistryToken != "":
 		e.differs = "OpenTofu does not support registrytoken"
 	case padded:
-		e.differs = "OpenTofu treats the zero bytes around the password as part of it"
+		e.differs = "OpenTofu treats the zero bytes around the password as part of the password"
 	case raw.Auth == "":
 		e.differs = "OpenTofu reads username and password only from auth"
 	}
@@ -76,7 +76,8 @@ func parseEntry(data json.RawMessage) entry {
 	return e
 }
 
-// acceptedByOpenTofu reports whether OpenTofu can read the entry. OpenTofu supports only auth.
+// acceptedByOpenTofu reports whether OpenTofu can read the entry. OpenTofu reads only
+// auth.
 func acceptedByOpenTofu(data json.RawMessage) bool {
 	var raw struct {
 		Auth []byte `json:"auth"`

@@ -6,13 +6,14 @@ import (
 	"runtime"
 )
 
-// Environment determines the locations of files with credentials.
+// Environment determines the locations of credentials files.
 type Environment struct {
 	// OS is a GOOS value.
 	OS string
-	// Home is the user's home directory. If empty, files in the home directory are not used.
+	// Home is the user's home directory. If empty, files in the home directory are not
+	// used.
 	Home string
-	// UID is the user ID. It determines the location of Podman's files outside of a
+	// UID is the user ID. It determines the location of Podman's files outside a login
 	// session.
 	UID int
 	// Getenv returns an environment variable's value, or "" if the variable is not set.

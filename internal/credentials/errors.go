@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// FileError means that a file with credentials can't be used. It doesn't reveal the
-// contents of entries.
+// FileError means that a credentials file can't be used. It doesn't reveal the contents
+// of entries.
 type FileError struct {
 	// Path is the path of the file, or $DOCKER_AUTH_CONFIG.
 	Path string

@@ -11,11 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 )
 
-// maxFile limits the size of a file with credentials in bytes. A file with a hundred
-// entries is about 50 KiB in size.
+// maxFile limits the size of a credentials file in bytes. A file with a hundred entries
+// is about 50 KiB in size.
 const maxFile = 4 << 20
 
-// file is a file with credentials, which might not exist.
+// file is a credentials file, which might not exist.
 type file struct {
 	fileSpec
 	document
@@ -32,14 +32,14 @@ type document struct {
 	// registries.
 	helpers map[string]string
 	store   string
-	// old reports whether the document has the format without auths.
+	// old reports whether the document has the older format, which has no auths.
 	old bool
 	// strict reports whether OpenTofu rejects the document although this package
 	// accepts it.
 	strict bool
 }
 
-// unusable returns the error for a file that must exist.
+// unusable returns an error if the file, which must exist, is missing or can't be used.
 func (f file) unusable() error {
 	if f.err == nil && !f.exists {
 		return &FileError{Path: f.path, Err: fs.ErrNotExist}
@@ -49,10 +49,10 @@ func (f file) unusable() error {
 
 // entryError returns an error that contains an entry's key, but no values.
 func (f file) entryError(key, problem string) error {
-	return &FileError{Path: f.path, Err: fmt.Errorf("entry %q of auths %s", key, problem)}
+	return &FileError{Path: f.path, Err: fmt.Errorf("entry %q in auths %s", key, problem)}
 }
 
-// readFile reads a file. It returns problems as part of the result.
+// readFile reads a file. It stores any error in the result.
 func readFile(p fileSpec) file {
 	f := file{fileSpec: p}
 	if p.text != "" {
@@ -93,8 +93,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-// parseDocument parses the content of a file. Empty content, such as the content of
-// /dev/null, contains no credentials. The returned errors are *[FileError].
+// parseDocument parses the content of a file. An empty document, such as /dev/null,
+// contains no credentials. The returned errors are *[FileError].
 func parseDocument(p fileSpec, data []byte) (document, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return document{strict: true}, nil
@@ -122,8 +122,8 @@ func parseDocument(p fileSpec, data []byte) (document, error) {
 	return d, nil
 }
 
-// explain returns an error for invalid JSON. The error contains the line, but no values
-// from the file.
+// explain returns an error for invalid JSON. The error contains the line number, but no
+// values from the file.
 func (p fileSpec) explain(data []byte, err error) error {
 	var syntax *json.SyntaxError
 	var mismatch *json.UnmarshalTypeError

@@ -12,7 +12,7 @@ import (
 // (https://docs.gitlab.com/ci/docker/using_docker_images/#use-statically-defined-credentials).
 const authVariable = "DOCKER_AUTH_CONFIG"
 
-// fileSpec is a possible file with credentials.
+// fileSpec is a possible credentials file.
 type fileSpec struct {
 	path string
 	// text is the content if the content comes from a variable. In this case, path is
@@ -37,8 +37,8 @@ func configuredFiles(paths []string) []fileSpec {
 }
 
 // files returns the files in which Podman and Docker store credentials. The variable
-// with the text of a file comes first, followed by files that variables specify, and
-// all other files in OpenTofu's order. Podman's files are documented at
+// with the text of a file comes first, followed by the files that variables specify,
+// and then by the remaining files in OpenTofu's order. Podman's files are documented at
 // https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As in
 // OpenTofu, ~/.docker is used even if $DOCKER_CONFIG is set.
 func (e Environment) files() []fileSpec {
@@ -111,7 +111,7 @@ func (l *fileSpecs) add(p fileSpec) {
 	}
 }
 
-// File describes a possible file with credentials.
+// File describes a possible credentials file.
 type File struct {
 	// Path is the path of the file. If a variable contains the text of the file, Path
 	// is $ followed by the variable's name.

@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	// freshness is the time for which a response is cached. Reading and writing require
-	// credentials several times within seconds. If a response were cached for much
-	// longer, its token might expire.
+	// freshness is how long a response is cached. A run needs the same credentials
+	// several times within seconds. If a response were cached for much longer, its
+	// token might expire.
 	freshness = time.Minute
 	// helperTimeout is long enough for a helper to fetch a token. It is too short for
 	// user input, which helpers should not require.
@@ -31,7 +31,7 @@ const (
 )
 
 // errNoCredentials means that a helper has no credentials.
-var errNoCredentials = errors.New("no login")
+var errNoCredentials = errors.New("no credentials")
 
 // program returns a helper's file name.
 func program(name string) string { return "docker-credential-" + name }
@@ -39,7 +39,7 @@ func program(name string) string { return "docker-credential-" + name }
 // checkHelper returns an error for names that could be paths.
 func checkHelper(name string) error {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
-		return fmt.Errorf("invalid name %q of a credential helper", name)
+		return fmt.Errorf("invalid credential helper name %q", name)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential
 func runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
-		MayBeSilent: true, // the helper of Google Cloud prints nothing for unknown registries
+		MayBeSilent: true, // Google Cloud's helper prints nothing for unknown registries
 		Private:     true,
 		Refusal:     refusal,
 		Timeout:     helperTimeout,
@@ -101,8 +101,8 @@ func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte,
 	return extprog.New(program(name), verb).Run(ctx, call)
 }
 
-// refusal returns an error if a failed helper's output means that the helper has no
-// credentials.
+// refusal returns [errNoCredentials] if a failed helper's output means that the helper
+// has no credentials.
 func refusal(stdout []byte) error {
 	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
 		return errNoCredentials

@@ -30,8 +30,8 @@ func TestHelpers(t *testing.T) {
 		want         credentials.Credential
 		as, why      string
 	}{
-		{"plain", "plain.example", basic("plain", canary), "plain.example", "for which it has no credentials"},
-		{"plain", "plain.example:5000", basic("plain", canary), "plain.example:5000", "for which it has no credentials"},
+		{"plain", "plain.example", basic("plain", canary), "plain.example", "but the helper has no credentials for this name"},
+		{"plain", "plain.example:5000", basic("plain", canary), "plain.example:5000", "but the helper has no credentials for this name"},
 		{"url", "url.example", basic("url", canary), "https://url.example", ""},
 		{"twofaced", "twofaced.example", basic("for twofaced.example", canary), "twofaced.example", "different credentials"},
 		{"stale", "stale.example", basic("stale", canary+" for stale.example"), "stale.example", "a different password"},
@@ -40,7 +40,7 @@ func TestHelpers(t *testing.T) {
 		{"it's", "quoted.example", basic("quoted", canary), "quoted.example", ""},
 		{"token", "token.example", credentials.Credential{IdentityToken: text.NewSecret(canary)}, "token.example", "does not support identity tokens"},
 		{"hub", "docker.io", basic("hub", canary), "https://index.docker.io/v1/", "only as registry-1.docker.io"},
-		{"hub", "registry-1.docker.io", basic("hub", canary), "https://index.docker.io/v1/", "for which it has no credentials"},
+		{"hub", "registry-1.docker.io", basic("hub", canary), "https://index.docker.io/v1/", "but the helper has no credentials for this name"},
 		{"none", "none.example", credentials.Credential{}, "", ""},
 		{"silent", "silent.example", credentials.Credential{}, "", ""},
 		{"empty", "empty.example", credentials.Credential{}, "", ""},
@@ -147,8 +147,8 @@ func TestFailingHelpers(t *testing.T) {
 		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},
 		{"number", "Username or Secret in the output is not a string", nil},
 		{"not-installed", "program not found in PATH", nil},
-		{"../evil", `no credential helper`, is[*credentials.FileError]},
-		{`a\b`, `no credential helper`, is[*credentials.FileError]},
+		{"../evil", `invalid credential helper name`, is[*credentials.FileError]},
+		{`a\b`, `invalid credential helper name`, is[*credentials.FileError]},
 	}
 	for _, test := range tests {
 		t.Run(test.helper, func(t *testing.T) {
@@ -159,7 +159,7 @@ func TestFailingHelpers(t *testing.T) {
 			host := newHost("failing")
 			for range 2 {
 				login, origin, err := f.Find(t.Context(), host+"/acme")
-				if err == nil || !strings.Contains(err.Error(), strings.Replace(test.want, "no credential helper", "invalid name", 1)) || !login.IsAnonymous() {
+				if err == nil || !strings.Contains(err.Error(), test.want) || !login.IsAnonymous() {
 					t.Fatalf("%s, %v, want %q", describe(login), err, test.want)
 				}
 				if test.is != nil && !test.is(err) {

@@ -17,8 +17,8 @@ import (
 // not an object.
 var errNoObject = errors.New("not a JSON object")
 
-// errDuplicate means that an object contains a key twice. Programs would read different
-// values from such an object.
+// errDuplicate means that an object contains a key twice. Different programs would read
+// different values from such an object.
 var errDuplicate = errors.New("duplicate key")
 
 // setMember sets the JSON value at a path of keys and returns the modified text. It
@@ -108,8 +108,8 @@ func parse(text []byte) (hujson.Value, error) {
 	return hujson.Parse(text)
 }
 
-// find returns a value as an object, and the value of the object's key. If the object
-// doesn't have the key, found is nil.
+// find returns at as an object, and the value of the object's member named key. If no
+// member has this name, found is nil.
 func find(at *hujson.Value, key string) (o *hujson.Object, found *hujson.Value, err error) {
 	o, ok := at.Value.(*hujson.Object)
 	if !ok {
@@ -134,7 +134,7 @@ func nameOf(m hujson.ObjectMember) string {
 
 func isNull(v *hujson.Value) bool { return v.Value.Kind() == 'n' }
 
-// form is the formatting of a JSON text.
+// form is the formatting of a JSON document.
 type form struct {
 	// newline is empty if the text is on one line.
 	newline, unit, space string

@@ -10,7 +10,7 @@ import (
 
 func TestKeys(t *testing.T) {
 	t.Parallel()
-	const spelling = "does not match this key"
+	const spelling = "does not recognize this key"
 	tests := []struct {
 		key, repository string
 		want            bool

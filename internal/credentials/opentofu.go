@@ -32,9 +32,9 @@ func (r *Resolver) stops(all []*candidate) (where, why string) {
 	return "", ""
 }
 
-// compare explains why OpenTofu doesn't find the same credentials. If it does, compare
-// returns an empty string. all is sorted by precedence. Without credentials, from is
-// nil.
+// compare explains why OpenTofu doesn't find the same credentials as this package. If
+// OpenTofu finds them, compare returns an empty string. all is sorted by precedence.
+// from is nil if this package found no credentials.
 func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidate, from *candidate) string {
 	taken := openTofuCandidate(all)
 	switch {
@@ -72,7 +72,9 @@ func openTofuCandidate(all []*candidate) *candidate {
 	return seen[0]
 }
 
-// compareHelper queries a helper with the name that OpenTofu uses.
+// compareHelper queries a helper for the registry name that OpenTofu uses, and explains
+// why the result differs from from's credentials. If the results are equal,
+// compareHelper returns "".
 func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *candidate) string {
 	name, server := program(from.origin.Helper), repo.openTofuServer()
 	theirs, err := r.queryHelper(ctx, helperRequest{helper: from.origin.Helper, server: server})
@@ -80,7 +82,7 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 	case err != nil:
 		return fmt.Sprintf("OpenTofu queries %s for %q, but the query fails", name, server)
 	case !theirs.hasSecret():
-		return fmt.Sprintf("OpenTofu queries %s only for %q, for which it has no credentials", name, server)
+		return fmt.Sprintf("OpenTofu queries %s only for %q, but the helper has no credentials for this name", name, server)
 	case !theirs.IdentityToken.IsEmpty():
 		return "OpenTofu does not support identity tokens from helpers"
 	case theirs.Username != from.credential.Username:

@@ -2,7 +2,7 @@ package credentials
 
 import "fmt"
 
-// Kind is the kind of a source of credentials.
+// Kind is a kind of credentials source.
 type Kind string
 
 // The kinds of sources. The zero value means that no credentials were found.
@@ -23,16 +23,16 @@ const defaultBlock = "oci_default_credentials"
 // Origin describes the source of credentials. It contains no secrets.
 type Origin struct {
 	Kind Kind
-	// Block is the block of the CLI configuration that contains the credentials or
+	// Block is the block in the CLI configuration that contains the credentials or
 	// specifies the helper. Examples are `oci_credentials "ghcr.io/acme"` and
 	// `oci_default_credentials`.
 	Block string
 	// File is the file that contains the credentials or specifies the helper. It can be
 	// the variable $DOCKER_AUTH_CONFIG. Section is auths, credHelpers, or credsStore,
-	// and Key is the key in the section. All are empty if Block is set.
+	// and Key is the key in the section. All three are empty if Block is set.
 	File, Section, Key string
-	// Helper is the NAME of docker-credential-NAME. Asked is the registry name for
-	// which the helper has credentials.
+	// Helper is the NAME of docker-credential-NAME. Asked is the registry name under
+	// which the helper has the credentials.
 	Helper, Asked string
 
 	// OpenTofu reports whether OpenTofu up to 1.12 finds the same credentials. If it

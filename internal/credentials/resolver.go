@@ -17,9 +17,10 @@ type Resolver struct {
 	config cliconfig.Config
 	files  func() []file
 	now    func() time.Time
-	// responses caches the responses of helpers.
+	// responses caches the responses from helpers.
 	responses memo.Memo[helperRequest, helperResponse]
-	// issued records when [Resolver.Resolve] first returned an access token for a repository.
+	// issued records when [Resolver.Resolve] first returned an access token for a
+	// repository.
 	issued memo.Memo[string, time.Time]
 }
 
@@ -47,13 +48,14 @@ func (r *Resolver) fileSpecs(e Environment) []fileSpec {
 	return e.files()
 }
 
-// hasConfiguredFiles reports whether the configuration specifies the files.
+// hasConfiguredFiles reports whether the configuration specifies which credentials
+// files to read.
 func (r *Resolver) hasConfiguredFiles() bool { return r.config.DefaultLogins.DockerFiles != nil }
 
 // Find returns the credentials for a repository, "host/name", and their origin. Empty
-// credentials mean anonymous access. If Find returns an error, the origin is the
-// error's source, if any. Find compares its result with OpenTofu's result, so it can
-// query helpers more often than [Resolver.Resolve].
+// credentials mean anonymous access. If Find returns an error, the origin is the source
+// that caused the error, if any. Find compares its result with OpenTofu's result, so it
+// can query helpers more often than [Resolver.Resolve].
 func (r *Resolver) Find(ctx context.Context, repository string) (Credential, Origin, error) {
 	repo, err := parseRepository(repository)
 	if err != nil {
@@ -98,7 +100,7 @@ func (r *Resolver) search(ctx context.Context, repo repository, all []*candidate
 		}
 	}
 
-	// 3. Return an error if a file cannot be read, because it can contain the
+	// 3. Return an error if a file cannot be read, because it might contain the
 	// credentials.
 	for _, file := range r.files() {
 		if file.err != nil {

@@ -19,7 +19,7 @@ type scope struct {
 	path string
 }
 
-// repository is a repository that requires credentials.
+// repository is a repository whose credentials are looked up.
 type repository struct {
 	scope
 	// registry is the host in its original spelling.
@@ -73,7 +73,7 @@ func (s scope) depth(r repository) int {
 	return 2 + strings.Count(s.path, "/")
 }
 
-// spells reports whether OpenTofu considers a key to match the repository. OpenTofu
+// spells reports whether OpenTofu considers a key a match for the repository. OpenTofu
 // compares the exact spelling.
 func (s scope) spells(key string, r repository) bool {
 	if s.path == "" {
@@ -82,8 +82,8 @@ func (s scope) spells(key string, r repository) bool {
 	return key == r.registry+"/"+s.path
 }
 
-// servers returns the registry's names that helpers can use. The name that docker login
-// stores comes first, and OpenTofu's name comes last.
+// servers returns the names under which helpers can store credentials for the registry.
+// The name that docker login uses comes first, and OpenTofu's name comes last.
 func (r repository) servers() []string {
 	names := []string{r.registry, r.openTofuServer()}
 	if r.host == hub {

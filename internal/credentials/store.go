@@ -19,8 +19,8 @@ import (
 type Store struct {
 	config      cliconfig.Config
 	environment Environment
-	// docker is Docker's file. home is Docker's file if $DOCKER_CONFIG is not set.
-	// OpenTofu reads only home.
+	// docker is the path of Docker's file. home is the path that Docker uses if
+	// $DOCKER_CONFIG is not set. OpenTofu reads only home.
 	docker, home string
 }
 
@@ -43,15 +43,15 @@ func (k Location) String() string {
 	return fmt.Sprintf("%s, configured in %s", program(k.Helper), k.File)
 }
 
-// ErrPath means that credentials for a part of a registry would be stored with a
+// ErrPath means that credentials for a path in a registry would be stored with a
 // helper. Helpers support only whole registries.
 var ErrPath = provider.Errorf(provider.Misuse, "credential helpers support only whole registries, not prefixes")
 
-// ErrNoFiles means that OpenTofu reads no files with credentials.
-var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" in the CLI configuration disables files with credentials for OpenTofu and tofu-oci: add an oci_credentials block for the registry instead")
+// ErrNoFiles means that OpenTofu reads no credentials files.
+var ErrNoFiles = provider.Errorf(provider.Misuse, defaultBlock+" in the CLI configuration disables credentials files for OpenTofu and tofu-oci; add an oci_credentials block for the registry instead")
 
 // NewStore returns a store for a CLI configuration. If the environment has no directory
-// for a file with credentials, NewStore returns an error.
+// for a credentials file, NewStore returns an error.
 func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 	k := &Store{config: c, environment: e}
 	if e.Home != "" {
@@ -62,7 +62,7 @@ func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 		k.docker = filepath.Join(dir, "config.json")
 	}
 	if k.docker == "" {
-		return nil, errors.New("no directory found to store credentials in: set HOME or DOCKER_CONFIG")
+		return nil, errors.New("no directory found to store credentials in; set HOME or DOCKER_CONFIG")
 	}
 	return k, nil
 }
@@ -110,7 +110,7 @@ func (k *Store) file() string {
 }
 
 // Save stores credentials. If the file specifies a helper for the registry, Save uses
-// the helper. Otherwise, it writes to the file and keeps all other content.
+// the helper. Otherwise, it writes to the file and keeps the rest of the content.
 func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, error) {
 	// 1. Determine the location.
 	place, err := k.Locate(t)
@@ -118,7 +118,7 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 		return Location{}, err
 	}
 	if strings.Contains(c.Username, ":") {
-		return Location{}, fmt.Errorf("invalid user name %q: files with credentials do not support colons in user names", c.Username)
+		return Location{}, fmt.Errorf("invalid user name %q: credentials files do not support colons in user names", c.Username)
 	}
 
 	// 2. If the file specifies no helper, write the credentials to the file.
@@ -197,7 +197,7 @@ func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) 
 }
 
 // Remaining describes the credentials that still exist after [Store.Delete], in
-// sentences without a final period. The descriptions include credentials for parts of
+// sentences without a final period. The descriptions include credentials for paths in
 // the registry, and credentials that are stored elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
@@ -240,9 +240,9 @@ func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Locati
 	case err != nil:
 		return nil, nil, err
 	case found != c && origin.OpenTofu:
-		why = append(why, fmt.Sprintf("for %s, tofu-oci and tofu use other credentials, found in %s", t, origin))
+		why = append(why, fmt.Sprintf("for %s, tofu-oci and tofu use the credentials from %s instead", t, origin))
 	case found != c:
-		why = append(why, fmt.Sprintf("for %s, tofu-oci uses other credentials, found in %s", t, origin))
+		why = append(why, fmt.Sprintf("for %s, tofu-oci uses the credentials from %s instead", t, origin))
 	case origin.OpenTofu:
 		programs = append(programs, "tofu-oci", "tofu")
 	default:
@@ -251,7 +251,7 @@ func (k *Store) FoundBy(ctx context.Context, t Prefix, c Credential, kept Locati
 	if origin.Why != "" {
 		why = append(why, "tofu does not find these credentials: "+origin.Why)
 	}
-	// Docker and oras don't support credentials for parts of a registry.
+	// Docker and oras don't support credentials for individual paths of a registry.
 	if kept.File != k.docker || t.Path != "" {
 		return programs, why, nil
 	}

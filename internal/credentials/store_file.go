@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// secretMode is the mode of a file with credentials. privateMode is the mode of a
+	// secretMode is the mode of a credentials file. privateMode is the mode of a
 	// directory that is created for the file.
 	secretMode  fs.FileMode = 0o600
 	privateMode fs.FileMode = 0o700
 )
 
-// authFile is a modifiable file with credentials.
+// authFile is a modifiable credentials file.
 type authFile struct {
 	document
 	*atomicfile.UserFile
@@ -36,7 +36,7 @@ type authFile struct {
 	auths string
 }
 
-// openFile reads a file. The file might not exist. It returns errors of type
+// openFile reads a file. The file does not need to exist. Errors are of type
 // *[FileError].
 func openFile(path string) (*authFile, error) {
 	f, err := readAuthFile(path)
@@ -165,8 +165,8 @@ func (f *authFile) helperFor(t Prefix) string {
 }
 
 // findsOf returns the programs, docker and oras, that find a registry's credentials.
-// Both look up a single key. If the key has an empty name, docker uses the file, and
-// oras finds nothing (registry/remote/credentials/store.go in oras-go).
+// Both look up a single key. If the helper name for the key is empty, docker reads the
+// file, but oras uses credsStore (registry/remote/credentials/store.go in oras-go).
 func (f *authFile) findsOf(t Prefix, helper string) (programs []string) {
 	named, is := f.helpers[t.dockerKey()]
 	if is && helper == named || !is && helper == f.store {

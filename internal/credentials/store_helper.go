@@ -18,7 +18,8 @@ import (
 const (
 	// storeTimeout is long enough for the user to unlock a keychain.
 	storeTimeout = 2 * time.Minute
-	// maxHelperOutput is the maximum number of bytes of a helper's output in errors.
+	// maxHelperOutput limits the part of a helper's output that errors contain, in
+	// bytes.
 	maxHelperOutput = 300
 )
 
@@ -62,7 +63,7 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 }
 
 // eraseWith deletes a registry's credentials from a helper. It deletes them under each
-// name that the helper has.
+// of the given names that the helper knows.
 func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
 	for _, server := range servers {
 		known, err := runGet(ctx, helperRequest{helper: helper, server: server})

@@ -175,7 +175,7 @@ func TestSaveWithFailingHelper(t *testing.T) {
 		"refusing": {want: "helper failed: store: not implemented"},
 		"leaking":  {want: "exit status 1"},
 		"nowhere":  {want: "config.json: program not found in PATH", missing: true},
-		"../up":    {want: `invalid name "../up" of a credential helper`},
+		"../up":    {want: `invalid credential helper name "../up"`},
 		"keeping":  {path: "/acme", want: "support only whole registries"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestParseTarget(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": "missing registry host", "http://localhost:5000": "localhost:5000 --plain-http localhost:5000", "ghcr.io/acme/{type}": "such as ghcr.io/acme",
-		"jane:" + canary + "@ghcr.io": "must not contain credentials", "oci-layout:dir": "needs no credentials", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "omit the tag", "ghcr.io//x": "empty components",
+		"jane:" + canary + "@ghcr.io": "must not contain credentials", "oci-layout:dir": "needs no credentials", "ghcr.io/Acme": "upper-case", "ghcr.io/acme:1.2": "omit the tag", "ghcr.io//x": "consecutive slashes",
 	} {
 		if _, err := credentials.ParsePrefix(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v", text, err)
@@ -162,11 +162,11 @@ func TestSaveLocations(t *testing.T) {
 		},
 		"another login of Podman": {
 			files: map[string]string{"run/containers/auth.json": podman}, want: "home/.docker/config.json", finds: []string{"docker", "oras"},
-			why: "for host.example, tofu-oci and tofu use other credentials, found in auths of ",
+			why: "for host.example, tofu-oci and tofu use the credentials from auths of ",
 		},
 		"a block": {
 			config: cliconfig.Config{Logins: []cliconfig.Login{{Registry: "host.example", Username: "joe", Password: text.NewSecret("other")}}},
-			want:   "home/.docker/config.json", finds: []string{"docker", "oras"}, why: `found in oci_credentials "host.example"`,
+			want:   "home/.docker/config.json", finds: []string{"docker", "oras"}, why: `from oci_credentials "host.example"`,
 		},
 		"files that are named": {
 			files:  map[string]string{"named.json": "{}"},

@@ -23,7 +23,7 @@ type Prefix struct {
 	Path string
 }
 
-// version matches the API version that older clients require at the end of a registry.
+// version matches the API version at the end of registry URLs that older clients use.
 var version = regexp.MustCompile(`/(v[12]/?)?$`)
 
 // ParsePrefix parses "host", "host:port", or "host/path". Like docker login, it also accepts
@@ -115,7 +115,7 @@ func (t Prefix) dockerKey() string {
 	return t.Registry
 }
 
-// servers returns the registry's names that Docker and OpenTofu use for helpers.
+// servers returns the names of the registry that Docker and OpenTofu use for helpers.
 func (t Prefix) servers() []string {
 	return []string{t.dockerKey(), "https://" + t.Registry}
 }

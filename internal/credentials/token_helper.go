@@ -17,8 +17,8 @@ import (
 // helperPrefix is the prefix of the file names of helpers for origin registries.
 const helperPrefix = "terraform-credentials-"
 
-// TokenHelper is the program of a credentials_helper block, which provides tokens for origin
-// registries
+// TokenHelper is the program that a credentials_helper block specifies. It provides
+// tokens for origin registries
 // (https://opentofu.org/docs/internals/credentials-helpers/).
 type TokenHelper struct {
 	path string
@@ -56,8 +56,8 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	return TokenHelper{path: path, args: slices.Clone(args)}, err == nil
 }
 
-// tokenHelperVersion reports whether a file name is the helper's name, and returns the
-// version.
+// tokenHelperVersion returns the version in a helper's file name. If the file doesn't
+// belong to the helper, ok is false.
 func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 	file, isHelper := strings.CutPrefix(file, helperPrefix)
 	file, text, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(file), ".exe"), "_v")
@@ -78,7 +78,7 @@ func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// Ignore additional members and tokens of different types, which are reserved for
+	// Ignore additional members and tokens that are not strings. Both are reserved for
 	// future use.
 	var known map[string]any
 	if err := json.Unmarshal(out, &known); err != nil {

@@ -21,7 +21,7 @@ type PendingInfo struct {
 	Remedy  finding.Remedy
 }
 
-// FindPending looks in a repository for a pending or denied version that meets a
+// FindPending searches a repository for a pending or denied version that meets a
 // requirement. If the repository can't be read, it returns the zero value, because the
 // caller has already reported that error.
 func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Requirement, to template.Template) PendingInfo {
@@ -39,8 +39,8 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 	}
 }
 
-// Or returns the problem and the remedy of a pending or denied version. If s is the
-// zero value, it returns the given problem and remedy.
+// Or returns the given problem and remedy. If s is not the zero value, Or appends
+// s.Problem and returns s.Remedy instead.
 func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy
@@ -54,13 +54,13 @@ func (s PendingInfo) Hint() string {
 	case s.Problem == "":
 		return ""
 	case s.Remedy.Command != "":
-		return s.Problem + ": " + s.Remedy.Command
+		return s.Problem + "; run " + s.Remedy.Command
 	}
 	return s.Problem + "; " + s.Remedy.Hint
 }
 
-// DenialReason returns, on one line, the reason for a denial and who denied the
-// version.
+// DenialReason returns the reason for a denial and the name of the person or gate that
+// denied the version, on one line.
 func DenialReason(r repository.DecisionRecord) string {
 	return strings.Join(strings.Fields(r.String()), " ")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// CheckConfig returns a CLI configuration's problems that don't depend on a provider.
-// It sends no requests.
+// CheckConfig returns the problems in a CLI configuration that don't depend on a
+// provider. It sends no requests.
 func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	findings := []finding.Finding{}
 	for _, n := range c.Notes {
@@ -22,8 +22,8 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"The CLI configuration has no provider_installation block, so OpenTofu installs providers from its plugin directories if they contain them, and otherwise from the origin registries"+filesRead(files)+".",
-			finding.Remedy{Command: "tofu-oci tofurc REPO >> FILE"}))
+			"The CLI configuration has no provider_installation block, so OpenTofu installs providers that are not in its plugin directories from the origin registries"+filesRead(files)+".",
+			finding.Remedy{Command: "tofu-oci tofurc REPO --write FILE"}))
 	} else {
 		findings = append(findings, checkDirect(c.Installation)...)
 		for _, a := range slices.SortedFunc(maps.Keys(c.Installation.DevOverrides), provider.Address.Compare) {
@@ -66,14 +66,14 @@ func filesRead(files cliconfig.Files) string {
 	return "; files read: " + strings.Join(read, ", ")
 }
 
-// noteFinding converts a note of the parser to a finding with a remedy.
+// noteFinding converts a note from the parser to a finding with a remedy.
 func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	f := finding.New(finding.Warning, string(n.Kind), n.String()+".", finding.Remedy{Hint: "correct " + n.Position.String()})
 	switch n.Kind {
 	case cliconfig.NoteDraft:
 		f.Severity = finding.Error
 		if m, found := methodAt(c, n.Position); found {
-			f.Hint = "write it in the current syntax:\n" + cliconfig.MirrorMethod(m)
+			f.Hint = "write the block in the current syntax:\n" + cliconfig.MirrorMethod(m)
 		}
 	case cliconfig.NoteMissing:
 		f.Hint = "write the file " + n.File + ", or set the variable to an existing file"
@@ -85,9 +85,9 @@ func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 		f.Hint = "delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:
 		f.Severity = finding.Error
-		f.Hint = "write it as an array:\n" + `"direct": [{ … }]`
+		f.Hint = "write the value as an array:\n" + `"direct": [{ … }]`
 	case cliconfig.NoteLabel:
-		f.Hint = "write the registry's name at " + n.Position.String() + "; it cannot contain wildcards"
+		f.Hint = "write the registry's name, without wildcards, at " + n.Position.String()
 	case cliconfig.NoteAmbiguous:
 		if m, found := methodAt(c, n.Position); found {
 			f.Hint = fmt.Sprintf("use ${hostname}, ${namespace}, and ${type} in repository_template = %q, or write an oci_mirror block for each pattern", m.Template.Redacted())
@@ -180,7 +180,7 @@ func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
 }
 
 // RemovedPatterns returns the patterns of the mirrors in before that no mirror in after
-// covers. name is the name of the file.
+// covers. name is the file's name.
 func RemovedPatterns(name string, before, after []byte) (removed []string) {
 	now := cliconfig.MirrorPatterns(name, after)
 	for _, p := range cliconfig.MirrorPatterns(name, before) {

@@ -35,7 +35,7 @@ func TestCheckConfig(t *testing.T) {
 		want   []string
 		remedy string
 	}{
-		"no block": {"", []string{"note no-installation-block"}, "tofu-oci tofurc REPO >> FILE"},
+		"no block": {"", []string{"note no-installation-block"}, "tofu-oci tofurc REPO --write FILE"},
 		"good":     {block(mirror + "direct { exclude = [\"hashicorp/*\"] }"), []string{}, ""},
 		"excluded by a wider pattern": {
 			block(mirror + "direct { exclude = [\"*/*/*\"] }"), []string{}, "",
@@ -58,7 +58,7 @@ func TestCheckConfig(t *testing.T) {
 		},
 		"draft": {
 			block("oci {\n  registry_template = \"ghcr.io/acme/${type}\"\n  include = [\"hashicorp/*\"]\n}"), []string{"error draft-syntax"},
-			"write it in the current syntax:\n  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
+			"write the block in the current syntax:\n  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
 		},
 		"ignored": {block("direct {\n  excludes = []\n}"), []string{"warning argument-ignored"}, "delete the line at t.tfrc:3:3"},
 		"ambiguous": {
@@ -66,12 +66,12 @@ func TestCheckConfig(t *testing.T) {
 			[]string{"warning template-ambiguous"},
 			"use ${hostname}, ${namespace}, and ${type} in repository_template = \"ghcr.io/${namespace}/${type}\", or write an oci_mirror block for each pattern",
 		},
-		"JSON objects": {`{"provider_installation": {"direct": {}}}`, []string{"error json-objects"}, "write it as an array:\n" + `"direct": [{ … }]`},
+		"JSON objects": {`{"provider_installation": {"direct": {}}}`, []string{"error json-objects"}, "write the value as an array:\n" + `"direct": [{ … }]`},
 		"override": {
 			block("dev_overrides {\n  \"hashicorp/aws\" = \"build\"\n}"), []string{"warning dev-override"}, "delete the line at t.tfrc:3:3",
 		},
 		"credentials without a registry": {
-			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name at t.tfrc:4:17; it cannot contain wildcards",
+			block("") + fmt.Sprintf(login, "*.a.com"), []string{"warning login-label"}, "write the registry's name, without wildcards, at t.tfrc:4:17",
 		},
 		"two credentials": {
 			block(mirror) + fmt.Sprintf(login, "ghcr.io/a") + fmt.Sprintf(login, "ghcr.io/b"), []string{"warning tokens-shared"},

@@ -11,7 +11,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // directory checks a template's image layouts, and whether their directory is writable.
@@ -44,15 +43,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 
 // layouts returns a template's image layouts with their providers.
 func (e *examination) layouts(ctx context.Context) ([]catalog.Entry, error) {
-	found, err := catalog.List(ctx, *e.Template, catalog.Options{
-		Owner: func(ctx context.Context, ref template.Reference) (provider.Address, bool, error) {
-			repo, err := e.Repository(ref)
-			if err != nil {
-				return provider.Address{}, false, err
-			}
-			return catalog.Owner(ctx, repo)
-		},
-	})
+	found, err := catalog.List(ctx, *e.Template, catalog.Options{Open: e.Repository})
 	for _, ref := range found.Unknown {
 		found.Entries = append(found.Entries, catalog.Entry{Reference: ref})
 	}

@@ -31,7 +31,8 @@ type Report struct {
 	Digest string `json:"digest,omitempty"`
 	Zip    string `json:"zip,omitempty"`
 	Login  *Login `json:"credentials,omitempty"`
-	// Response is the registry's response.
+	// Response describes the registry's response, for example the number of tags or an
+	// error.
 	Response string `json:"response,omitempty"`
 	// Push is the result of the check for push access. It is empty if the check was not
 	// requested.
@@ -52,15 +53,15 @@ type File struct {
 	Missing bool `json:"-"`
 }
 
-// Method is an installation method. It also reports whether OpenTofu uses the method
-// for the provider.
+// Method describes an installation method, and whether OpenTofu uses it for the
+// provider.
 type Method struct {
 	Method string `json:"method"`
 	Used   bool   `json:"used"`
 	Reason string `json:"reason"`
 }
 
-// Failed reports whether a finding is an error.
+// Failed reports whether at least one finding is an error.
 func Failed(findings []finding.Finding) bool {
 	return slices.ContainsFunc(findings, func(f finding.Finding) bool { return f.Severity == finding.Error })
 }

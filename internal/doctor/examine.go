@@ -42,7 +42,7 @@ type Options struct {
 	// CAFile is an optional file with additional certificates. OpenTofu doesn't trust
 	// these certificates.
 	CAFile string
-	// Lock is the provider's entry in a lock file, or nil.
+	// Lock is the entry for the provider in a lock file, or nil.
 	Lock *lockfile.Selection
 	// Template is the repository template. If nil, it is taken from Config.
 	Template *template.Template
@@ -55,7 +55,7 @@ type Options struct {
 	Aliases provider.Aliases
 }
 
-// examination is the state of an examination.
+// examination is the state of a call to [Examine]: the options and the report so far.
 type examination struct {
 	Options
 	report Report
@@ -64,8 +64,9 @@ type examination struct {
 	method cliconfig.Method
 }
 
-// Examine follows a provider from the configuration to the zip, as far as possible. It
-// reports problems as findings. If ctx is canceled, it returns the cause.
+// Examine checks each step of a provider's installation, from the configuration to the
+// zip, as far as possible. It reports problems as findings. If ctx is canceled, it
+// returns the cause.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
@@ -131,7 +132,7 @@ func (e *examination) locate() bool {
 	return true
 }
 
-// templateSource returns the template's source for messages.
+// templateSource returns the location of the template, for use in messages.
 func (e *examination) templateSource() string {
 	if e.Template != nil {
 		return "the template"
@@ -185,7 +186,7 @@ func methodReason(s installation.Step) string {
 	return "exclude contains " + s.Pattern.String()
 }
 
-// connection checks the connection settings.
+// connection adds findings about connection settings that OpenTofu doesn't support.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
 		e.addFinding(finding.Error, "plain-http", fmt.Sprintf("The registry %s is accessed over plain HTTP, which OpenTofu does not support.", e.ref.Registry),

@@ -12,8 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// CheckLock compares a lock file entry, which can be nil, with the zip to be installed. For
-// OCI registries, OpenTofu accepts only zh: hashes.
+// CheckLock returns a finding if a lock file entry lacks the hash of the zip to be
+// installed. The entry can be nil. For OCI registries, OpenTofu accepts only zh:
+// hashes.
 func CheckLock(l *lockfile.Selection, p provider.Platform, zip digest.Digest) []finding.Finding {
 	if l == nil || len(l.Hashes) == 0 || zip == "" {
 		return nil

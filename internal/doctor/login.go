@@ -25,8 +25,8 @@ type Login struct {
 	Files  []string `json:"-"`
 	// Helper is the NAME of the docker-credential-NAME that returned the credentials.
 	Helper string `json:"-"`
-	// Fault is the path of an invalid credential file. If Err is nil, only OpenTofu rejects
-	// the file.
+	// Fault is the path of an invalid credential file. If Err is nil, only OpenTofu
+	// rejects the file.
 	Fault string `json:"-"`
 	// Err explains why the credentials could not be looked up.
 	Err error `json:"-"`

@@ -15,8 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// examineVersions selects a version in the same way as tofu init, and examines the
-// version.
+// examineVersions selects a version like tofu init, and examines the version.
 func (e *examination) examineVersions(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -180,7 +179,7 @@ func (e *examination) reportError(err error) {
 	case errors.Is(err, provider.ErrDenied) && loggedIn:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry rejects the credentials for %s: they are invalid, they do not grant read access, or the repository does not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private or not exist.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private, or might not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem, remedy := fmt.Sprintf("Repository %s does not exist", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
@@ -201,16 +200,17 @@ func (e *examination) reportError(err error) {
 // releases show which providers are published in the repository.
 const maxOthers = 10
 
-var separateRepositories = finding.Remedy{Hint: "use a separate repository for each provider: use {hostname}, {namespace}, and {type} in the template"}
+var separateRepositories = finding.Remedy{Hint: "use a separate repository for each provider, for example with {hostname}, {namespace}, and {type} in the template"}
 
-// checkOwner checks the provider of a release. OpenTofu checks only the repository.
+// checkOwner adds a finding if a release belongs to a different provider. OpenTofu
+// ignores the annotation that contains the provider.
 func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
 		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs the release anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = finding.Remedy{
-				Hint:    fmt.Sprintf("allow it with --alias %s, or mirror the correct provider", text.Quote(alias.String())),
+				Hint:    fmt.Sprintf("allow the stored provider with --alias %s, or mirror the correct provider", text.Quote(alias.String())),
 				Command: e.mirrorCommand(e.report.Version) + " --force",
 			}
 		}

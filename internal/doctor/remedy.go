@@ -20,8 +20,7 @@ type Remedies struct {
 }
 
 // Find returns a hint for an error. The hint explains how to restore missing content,
-// or that a missing version is pending or denied. For all other errors, Find returns
-// "".
+// or that a missing version is pending or denied. For other errors, Find returns "".
 func (r Remedies) Find(ctx context.Context, err error) string {
 	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
 		if repo, err := r.Repository(missing.Address); err == nil {
@@ -48,7 +47,7 @@ func (r Remedies) Lock(ctx context.Context, err error) string {
 	if !ok || !r.has(missing.Address) {
 		return ""
 	}
-	return "mirror one: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
+	return "mirror a matching version: " + MirrorCommand(missing.Address, r.Template, requirementOf(missing).Constraint.String())
 }
 
 // Exec is like Find, but also suggests mirroring missing releases and packages for this
@@ -58,16 +57,16 @@ func (r Remedies) Exec(ctx context.Context, err error) string {
 		return remedy
 	}
 	if failed, ok := errors.AsType[*provider.Error](err); ok && isAbsent(err) && r.has(failed.Address) {
-		return "mirror it: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
+		return "mirror the version: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
 	}
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
 		return ""
 	case r.has(e.Address):
-		return "mirror it for this platform, too: " + MirrorCommand(e.Address, r.Template, e.Version.String()) + " --platform " + e.Wanted.String() + "; if you built the provider yourself, publish it for this platform"
+		return "mirror the version for this platform, too: " + MirrorCommand(e.Address, r.Template, e.Version.String()) + " --platform " + e.Wanted.String() + "; if you built the provider yourself, publish it for this platform"
 	}
-	return "the provider was not released for this platform: lock another version, or use another platform"
+	return "the provider was not released for this platform; lock another version, or use another platform"
 }
 
 // has reports whether a provider comes from an OCI repository.

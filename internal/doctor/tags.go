@@ -47,7 +47,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Additional tags with such problems: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Tags with similar problems that are not listed: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
 	}
 	return findings
 }
@@ -68,7 +68,7 @@ func checkTag(tag string, tagged map[string]bool, newest provider.Version, wante
 	switch {
 	case v == provider.Version{}:
 		return finding.New(finding.Warning, "version-zero", fmt.Sprintf("OpenTofu never selects the tag %s, because it does not treat 0.0.0 as a version.", tag),
-			finding.Remedy{Hint: "publish the release under its version, and delete the tag " + tag}), true
+			finding.Remedy{Hint: "publish the release under a version other than 0.0.0, and delete the tag " + tag}), true
 	case canonical != tag && !tagged[canonical]:
 		f := finding.New(finding.Warning, "tag-without-version", fmt.Sprintf("OpenTofu treats the tag %s as version %s, but then looks for the tag %s, which does not exist.", tag, v, canonical),
 			finding.Remedy{Command: MirrorCommand(wanted.Address, to, v.String())})
@@ -78,7 +78,7 @@ func checkTag(tag string, tagged map[string]bool, newest provider.Version, wante
 		return f, true
 	case perPlatform.MatchString(tag):
 		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu treats the tag %s as a separate pre-release version.", tag),
-			finding.Remedy{Hint: "delete the tag " + tag + "; the platforms of a version are in the index under its tag"}), true
+			finding.Remedy{Hint: "delete the tag " + tag + "; the tag is not needed, because a version's index contains all platforms"}), true
 	}
 	return finding.Finding{}, false
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// anyProvider and anotherProvider have no part in common. If parts of a reference are
-// the same for both, they are the same for every provider.
+// anyProvider and anotherProvider have no part in common. Parts of a reference that are
+// the same for both addresses are the same for every provider.
 var (
 	anyProvider     = provider.Address{Host: provider.DefaultHost, Namespace: "hashicorp", Type: "random"}
 	anotherProvider = provider.Address{Host: "registry.example.com", Namespace: "acme", Type: "sample"}
 )
 
-// examineTemplate examines a template if no provider is specified. It checks everything that is
-// the same for all providers.
+// examineTemplate examines a template if no provider is specified. It checks everything
+// that is the same for all providers.
 func (e *examination) examineTemplate(ctx context.Context) error {
 	e.report.Template, e.method.Template = e.Template.Redacted(), *e.Template
 	// 1. Find the common part of the template.
@@ -109,13 +109,13 @@ func (e *examination) repository(ctx context.Context) error {
 	return nil
 }
 
-// registry checks the registry of all repositories.
+// registry checks the registry that contains all repositories.
 func (e *examination) registry(ctx context.Context) {
 	e.report.Registry = e.ref.Registry
 	e.connection()
 	e.login(ctx)
 	if e.report.Login.Err != nil {
-		return // the error is a finding, and no credentials need to be checked
+		return // login has reported the error, and no credentials are known
 	}
 	challenged, err := e.Registry(ctx, e.ref)
 	if ctx.Err() == nil {
@@ -149,14 +149,14 @@ func (e *examination) reportLogin(challenged bool, err error) {
 
 // noteUnchecked adds a note about the checks that require a provider.
 func (e *examination) noteUnchecked(fixed bool) {
-	what := "the repository of the provider and its content"
+	what := "the provider's repository and the content of the repository"
 	switch {
 	case e.Template.IsLayout():
 		what = "whether the required packages exist, and whether their zips are intact"
 	case fixed:
 		what = "whether OpenTofu finds a version and its package"
 	case e.ref.Registry == "":
-		what = "the registry and the repository of the provider, and its content"
+		what = "the registry, the provider's repository, and the content of the repository"
 	}
 	if e.Push && e.report.Push == "" {
 		what += ", and push access"
@@ -178,7 +178,7 @@ func (e *examination) reopen(a provider.Address, ref template.Reference) (reposi
 	return e.Repository(ref)
 }
 
-// push checks whether the repository can be written to.
+// push checks whether the user can push to the repository.
 func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	ask := repo.Traits().Writable
 	if ask == nil {
@@ -195,12 +195,12 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) {
 	e.report.Push = err.Error()
 	switch {
 	case e.ref.Registry == "":
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("%s is not writable: %v.", e.ref, err), finding.Remedy{Hint: "choose another directory, or make it writable for this user"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("%s is not writable: %v.", e.ref, err), finding.Remedy{Hint: "make the directory writable for this user, or choose another one"})
 	case errors.Is(err, provider.ErrDenied):
 		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or none were found.", e.ref),
 			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + e.ref.Registry})
 	case errors.Is(err, repository.ErrNoRepository):
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", e.ref), finding.Remedy{Hint: "create the repository or its project first, or use --on-missing-repository of tofu-oci mirror"})
+		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", e.ref), finding.Remedy{Hint: "create the repository or its project first, or use tofu-oci mirror --on-missing-repository"})
 	default:
 		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s failed: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
 	}

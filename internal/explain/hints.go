@@ -33,6 +33,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/networkmirror"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -40,8 +41,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Text formats an error for printing. The text consists of the message, a pointer to a
-// syntax error, and the hint, if any. It can contain untrusted control characters.
+// Text formats an error for printing. The text consists of the message, followed by a
+// pointer to the syntax error and by the hint, if they exist. It can contain untrusted
+// control characters.
 func Text(err error, hint string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "tofu-oci: %s\n", strings.ReplaceAll(err.Error(), "\n", "\n  "))
@@ -63,7 +65,8 @@ func Text(err error, hint string) string {
 	return text.String()
 }
 
-// WithHint returns an error with the given hint. An empty hint suppresses the default hint.
+// WithHint returns an error with the given hint. An empty hint suppresses the default
+// hint.
 func WithHint(err error, hint string) error { return &hinted{err, hint} }
 
 type hinted struct {
@@ -95,14 +98,17 @@ func Hint(err error) string {
 	return ""
 }
 
-// hints maps errors to hints. The first match is used. For the placeholders, see [fill].
-// For each entry about the response of a registry, cmd/tofu-oci/testdata/responses contains an
-// example.
+// revokeHint is the hint for denied versions.
+const revokeHint = "to revoke the denial, mirror the version again with tofu-oci mirror PROVIDER@VERSION --force (modules: module mirror or module push)"
+
+// hints maps errors to hints. The first match is used. For the placeholders, see
+// [fill]. For each hint about a registry's response, cmd/tofu-oci/testdata/responses
+// contains an example response.
 var hints = []struct {
 	matches func(error) bool
 	text    string
 }{
-	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; or log in with an account that can list the registry's repositories"},
+	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; alternatively, log in with an account that can list the registry's repositories"},
 	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host, Harbor: external_url)"},
 	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
 	{at(anywhere, has(func(e *repository.RealmError) bool { return e.Private })), "if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials"},
@@ -133,57 +139,58 @@ var hints = []struct {
 	{has(func(e *provider.ProxyError) bool { return e.Status == 0 }), "check HTTPS_PROXY and HTTP_PROXY, or add the host to NO_PROXY"},
 	{has(func(e *provider.ProxyError) bool { return e.Status >= http.StatusInternalServerError }), "check the host name, or add it to NO_PROXY to bypass the proxy"},
 	{isA[*provider.ProxyError], "allow the host in the proxy configuration, or add it to NO_PROXY to bypass the proxy"},
-	{isAlias, "use a separate repository for each provider; to accept one provider as the other, add --alias ALIAS"},
-	{isA[*repository.ExpiredError], "review the version, then run the command with the same --gate, or renew the allowance in the source with tofu-oci promote PROVIDER@VERSION --gate COMMAND"},
-	{has(func(e *repository.DeniedError) bool { return e.Record.Gate != "" }), "use a version without this problem; or add an exception with an expiry date to the gate's policy, then run the command with the same --gate"},
-	{isA[*repository.DeniedError], "choose another version; to undo the denial, specify the version exactly and run tofu-oci mirror (or module push or module mirror) --stage --force, then tofu-oci promote --force"},
+	{isAlias, "use a separate repository for each provider; to use one provider in place of the other, add --alias ALIAS"},
+	{isA[*repository.ExpiredError], "review the version, then run the command with the same --gate, or renew the gate's approval in the source repository with tofu-oci promote PROVIDER@VERSION --gate PROGRAM"},
+	{has(func(e *repository.DeniedError) bool { return e.Record.Gate != "" }), "use a version without this problem, or add an exception with an expiry date to the gate's policy and run the command with the same --gate"},
+	{isA[*repository.DeniedError], "choose another version; " + revokeHint},
 	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage; for modules, use tofu-oci module list and module mirror"},
-	{errorIs(approval.ErrDenied), "mirror it again with tofu-oci mirror PROVIDER@VERSION --force; for modules, use tofu-oci module mirror or module push"},
-	{errorIs(approval.ErrIncomplete), "run tofu-oci mirror (or module push or module mirror) again, with --stage for a pending release, to send the missing content"},
+	{errorIs(approval.ErrDenied), revokeHint},
+	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror again (modules: module push or module mirror); for a pending release, add --stage"},
 	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
-	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content of the repository is wrong"},
+	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content in the repository is wrong"},
 	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote --sign-key FILE"},
-	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's publisher"},
+	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's author"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
-	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if the release is your own, publish it again with --keyring FILE to add the key to it"},
+	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if you published the release, publish it again with --keyring FILE, which adds the key to the release"},
 	{isRefused(provider.TrustUnpinned), "specify the author's key with --keyring, or pin it in a trust file, which tofu-oci trust init creates"},
 	{isRefused(provider.TrustExpired), "specify a renewed copy of the key with --keyring, or set expired = \"warn\" in the trust file"},
-	{isRefused(provider.TrustUnsigned), "if the release is unsigned on purpose, set unsigned = \"warn\" for the provider in a trust file"},
+	{isRefused(provider.TrustUnsigned), "if the release is your own, sign it with publish --sign-key FILE; otherwise, don't use it unless its author confirms that it is unsigned, and then set unsigned = \"warn\" for the provider in a trust file"},
+	{errorIs(builddir.ErrSums), "check that the zips are undamaged; then regenerate SHA256SUMS and sign it, or delete SHA256SUMS and its signature so that publish creates both"},
 	{isA[*builddir.PackageError], "fix the packages so that OpenTofu can install and start them, or publish them unchanged with --skip-checks"},
 	{errorIs(filesystem.ErrUnpacked), "use --layout unpacked"},
+	{has(func(e *networkmirror.HashError) bool { return e.Other != provider.Version{} }), "export each version to an empty directory, because tofu providers mirror 1.12 writes the last version's hashes to the metadata of all versions; or omit --from to use the origin registry"},
 	{errorIs(installation.ErrNotSupported), "specify a repository with --from"},
 	{isA[*providerexec.StartError], "specify the command after --, with its path if it is not in PATH, as in tofu-oci exec -- tofu init"},
 	{errorIs(store.ErrNotCached), "run the same command again; another process removed packages from the cache"},
-	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key; or listen on 127.0.0.1 behind a proxy that terminates TLS; or use --insecure-http"},
+	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that terminates TLS, or use --insecure-http"},
 	{errorIs(store.ErrNotCache), "specify an empty directory, or one that does not exist yet"},
 	{errorIs(pull.ErrPort), "use --layout packed, and configure the directory as a filesystem_mirror"},
 	{errorIs(pull.ErrExists), "move the file, or specify a different --dir"},
-	{has(func(e *lock.HashError) bool { return e.Platform != (provider.Platform{}) }), "compare the hashes with the checksums of the origin registry; if the lock file only lacks hashes of other platforms, add them with tofu-oci lock or exclude the platforms with --platform"},
+	{has(func(e *lock.HashError) bool { return e.Platform != (provider.Platform{}) }), "compare the hashes with the checksums of the origin registry; if the lock file lacks only the hashes for other platforms, add them with tofu-oci lock or exclude the platforms with --platform"},
 	{isA[*lock.HashError], "compare the hashes with the checksums of the origin registry first; if the locked hashes are wrong, remove the provider's block from the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables in module sources with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values; then lock again"},
 	{errorIs(lock.ErrLocked), "change the constraint, or select a newer version with tofu-oci lock --upgrade"},
-	{errorIs(api.ErrNoAPI), "check the URL: specify the server's base URL without /api; older servers have no API"},
+	{errorIs(api.ErrNoAPI), "specify the server's base URL, without /api; older servers have no API"},
 	{errorIs(lock.ErrNotLocked), "add the required providers with tofu-oci lock"},
-	{errorIs(lock.ErrNoFile), "specify a lock file, a directory that contains one, or a quoted pattern such as 'live/**/.terraform.lock.hcl'"},
-	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects it, too"},
+	{errorIs(lock.ErrNoFile), "write a lock file with tofu-oci lock, or specify a lock file, a directory that contains one, or a quoted pattern such as 'live/**/.terraform.lock.hcl'"},
+	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects the file, too"},
 	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --module-dir, a parent directory with --recursive, or PROVIDERs to lock"},
-	{errorIs(packagezip.ErrArchive), "report the problem to the provider's publisher; the published archive itself is damaged"},
-	{has(func(e *sums.FileError) bool { return e.Listed != "" }), "regenerate SHA256SUMS with sha256sum --text in the directory of the zips, without ./ in file names, and sign it again"},
-	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to its publisher"},
-	{noHelper, "install the credential helper; or remove it from the file that specifies it, and run tofu-oci login REGISTRY"},
-	{isA[*credentials.HelperError], "unlock the keychain, or follow the helper's instructions; helpers of cloud providers generate credentials, so they can't store or delete any"},
-	{errorIs(credentials.ErrPath), "log in to the whole registry, or add an oci_credentials block for the path to the CLI configuration"},
+	{errorIs(packagezip.ErrArchive), "report the problem to the provider's author; the published archive itself is damaged"},
+	{has(func(e *sums.FileError) bool { return e.Listed != "" }), "regenerate SHA256SUMS with sha256sum --text in the directory that contains the zips, without ./ in file names, and sign it again"},
+	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to the provider's author"},
+	{noHelper, "install the credential helper, or remove it from the file that specifies it and run tofu-oci login REGISTRY"},
+	{isA[*credentials.HelperError], "unlock the keychain, or follow the helper's instructions; helpers from cloud vendors generate credentials, so they can't store or delete any"},
+	{errorIs(credentials.ErrPath), "log in to the whole registry, or add an oci_credentials block for this path in the CLI configuration"},
 	{at(anywhere, hasCredentials, hasStatus(http.StatusUnauthorized)), "log in again, or correct the stored credentials, because the registry rejects them; some registries return the same error if the repository doesn't exist"},
 	{at(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
 	{at(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{at(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
 	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-submodules or --allow-lfs-pointers"},
 	{errorIs(git.ErrAccess), "configure a git credential helper for HTTPS or a key for SSH, and check that git ls-remote can read the repository; git does not prompt here"},
-	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider, because the registry rejects it"},
+	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},
 	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
-	{errorIs(builddir.ErrSums), "regenerate SHA256SUMS for these zips and sign it; or delete it and its signature, so that publish creates it"},
 	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
-	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its publisher"},
+	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its author"},
 	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci tofurc --validate FILE"},
 	{isA[*mirror.TooYoungError], "if the origin registry provides no dates, specify exact versions such as hashicorp/null@3.2.4, use --lock-file, or omit --min-age"},
 	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
@@ -193,7 +200,7 @@ var hints = []struct {
 	{at(anywhere, isWriting, isMissing), "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
 	{isMissing, "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},
 	{errorIs(provider.ErrProviderNotFound), "check the address; the default host is " + string(provider.DefaultHost)},
-	{errorIs(syscall.ENOSPC), "free some space, or use a different directory; TMPDIR contains zips during a transfer"},
+	{errorIs(syscall.ENOSPC), "free some space, or use a different directory; during transfers, zips are stored in TMPDIR"},
 	{errorIs(syscall.ENOTDIR), "move the file, or use a different directory; the path contains a file where a directory is expected"},
 	{errorIs(syscall.EROFS), "use a different directory, or mount the file system for writing"},
 	{errorIs(syscall.EISDIR), "specify a file instead of a directory"},
@@ -203,13 +210,13 @@ var hints = []struct {
 	{has(func(e *credentials.FileError) bool { return strings.HasPrefix(e.Path, "$") }), "correct the value of the variable, or unset it"},
 	{isA[*credentials.FileError], "fix the file, or move it; other programs read credentials from it, too"},
 	{errorIs(exec.ErrNotFound), "install the program, or specify its path"},
-	{errorIs(origin.ErrPage, repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly of a proxy or login portal"},
-	{isA[*artifact.FormatError], "check the repository: the tag is not a provider release; for the format, see docs/format.md"},
+	{errorIs(origin.ErrPage, repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly from a proxy or login portal"},
+	{isA[*artifact.FormatError], "check the repository, because the tag does not point to a provider release; docs/format.md describes the format"},
 	{isA[*repository.ProviderMismatchError], "check the repository template, because the repository contains a different provider"},
 	{isA[tls.RecordHeaderError], "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
-	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block of the CLI configuration"},
-	{errorIs(repository.ErrNoReferrersList), "the release itself was published; attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, or promote without --reason and --by"},
-	{isCutOff, "try again later; the server or a proxy closes connections"},
+	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block in the CLI configuration"},
+	{errorIs(repository.ErrNoReferrersList), "the release itself was published, but the registry cannot store referrers; attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, or promote without --reason and --by"},
+	{isCutOff, "try again later; the server or a proxy closed the connection"},
 	{isBusy, "try again later; the server is overloaded, limits requests, or has an internal error"},
 	{unreachable, "check the host name, the proxy variables, and the network; the server might be down"},
 }

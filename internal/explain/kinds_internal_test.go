@@ -25,6 +25,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -40,6 +41,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
 	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
+	"github.com/tofu-oci/tofu-oci/pkg/source/networkmirror"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
@@ -92,6 +94,7 @@ var exported = map[string]struct {
 	"credentials.HelperError":          {&credentials.HelperError{Err: errors.New("x")}, provider.Refused},
 	"credentials.ErrPath":              {credentials.ErrPath, provider.Misuse},
 	"lockfile.ErrSyntax":               {lockfile.ErrSyntax, provider.Misuse},
+	"networkmirror.HashError":          {&networkmirror.HashError{}, provider.Unverified},
 	"origin.ErrPage":                   {origin.ErrPage, provider.Transient},
 	"origin.ErrToken":                  {origin.ErrToken, provider.Denied},
 	"origin.ErrModuleNotFound":         {origin.ErrModuleNotFound, provider.NotFound},
@@ -110,6 +113,7 @@ var exported = map[string]struct {
 	"provider.SyntaxError":             {&provider.SyntaxError{}, provider.Malformed},
 	"provider.TransientError":          {&provider.TransientError{Err: io.EOF}, provider.Transient},
 	"pullthrough.ErrBusy":              {pullthrough.ErrBusy, provider.Transient},
+	"spool.ErrNotStored":               {spool.ErrNotStored, provider.Transient},
 	"pullthrough.ErrStored":            {pullthrough.ErrStored, provider.Refused},
 	"pullthrough.FailedError":          {&pullthrough.FailedError{Err: io.EOF}, provider.Transient},
 	"pullthrough.RefusedError":         {&pullthrough.RefusedError{Err: io.EOF}, provider.Refused},

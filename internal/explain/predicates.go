@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// These predicates describe errors of repositories.
+// These predicates match errors from repositories.
 var (
 	isDenied  = errorIs(provider.ErrDenied)
 	isMissing = errorIs(repository.ErrNoRepository)
@@ -22,7 +22,7 @@ var (
 
 	isFetchingManifest = has(func(e *repository.Error) bool { return e.Op == "fetching manifest" })
 
-	// hasOtherLevels matches repositories that do not have two levels.
+	// hasOtherLevels matches repositories whose names do not have exactly two levels.
 	hasOtherLevels = has(func(e *repository.Error) bool { return strings.Count(e.Name, "/") != 1 })
 	// hasCredentials matches registries that rejected the credentials or can't use them.
 	hasCredentials = has(func(e *repository.Error) bool { return e.Credentials != "" })
@@ -39,18 +39,19 @@ var (
 	})
 )
 
-// at returns a predicate that matches errors of a registry that meet all conditions.
+// at returns a predicate that matches errors that come from a registry of the given
+// product and meet all conditions.
 func at(p product, conditions ...func(error) bool) func(error) bool {
 	return allOf(append(conditions, has(func(e *repository.Error) bool { return p == anywhere || productAt(e.Registry) == p }))...)
 }
 
-// hasStatus returns a predicate that matches responses with a status.
+// hasStatus returns a predicate that matches responses with the given status.
 func hasStatus(status int) func(error) bool {
 	return has(func(e *repository.ResponseError) bool { return e.Status == status })
 }
 
-// says returns a predicate that matches responses whose error code or message contains one of
-// the texts, which are in lower case.
+// says returns a predicate that matches responses whose error code or message contains
+// one of the given lower-case strings.
 func says(texts ...string) func(error) bool {
 	return has(func(e *repository.ResponseError) bool {
 		said := strings.ToLower(e.Code + " " + e.Message)
@@ -58,13 +59,14 @@ func says(texts ...string) func(error) bool {
 	})
 }
 
-// isRefused returns a predicate that matches releases rejected because of their signature.
+// isRefused returns a predicate that matches errors about releases that were rejected
+// because of their signature.
 func isRefused(trusts ...provider.Trust) func(error) bool {
 	return has(func(e *trust.RefusedError) bool { return slices.Contains(trusts, e.Verdict.Trust) })
 }
 
-// isBusy reports whether an OCI or origin registry returned a temporary status even
-// after retries.
+// isBusy reports whether retries failed because an OCI or origin registry kept
+// returning temporary statuses.
 func isBusy(err error) bool {
 	status := 0
 	if e, ok := errors.AsType[*provider.StatusError](err); ok {
@@ -88,8 +90,8 @@ func noHelper(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) && provider.KindOf(err) == provider.Denied
 }
 
-// moreVersions reports whether a version is missing and the message does not list all existing
-// versions.
+// moreVersions reports whether a version is missing and the message does not list all
+// existing versions.
 func moreVersions(err error) bool {
 	missing, ok := errors.AsType[*provider.VersionError](err)
 	return ok && !missing.ListsAll() || !ok && errors.Is(err, provider.ErrVersionNotFound)

@@ -28,8 +28,8 @@ const (
 	anywhere          = other // in conditions: all products
 )
 
-// products maps host names to the products of hosted registries, and of self-hosted registries
-// with typical names. The first match is used.
+// products maps the host names of hosted registries, and typical host names of
+// self-hosted registries, to products. The first match is used.
 var products = []struct {
 	product product
 	host    *regexp.Regexp
@@ -53,11 +53,11 @@ func productAt(registry string) product {
 	return other
 }
 
-// fill replaces the placeholders of a hint: REGISTRY and REPOSITORY with the registry and the
-// repository that an error concerns, PROJECT with the first part of the repository name, REALM
-// with the token service's host, ALIAS with the value of --alias, and ISSUER with the
-// issuer of the last certificate that the server sent, which the error message does not
-// include.
+// fill replaces the placeholders in a hint: REGISTRY and REPOSITORY with the registry
+// and the repository that an error concerns, PROJECT with the first part of the
+// repository name, REALM with the token service's host, ALIAS with the value of
+// --alias, and ISSUER with the issuer of the last certificate that the server sent,
+// which the error message does not include.
 func fill(text string, err error) string {
 	registry, name, realm, alias, issuer := "REGISTRY", "", "", "", ""
 	if e, ok := errors.AsType[*repository.Error](err); ok {
@@ -77,12 +77,12 @@ func fill(text string, err error) string {
 	return strings.NewReplacer("REALM", realm, "REPOSITORY", name, "PROJECT", project, "REGISTRY", registry, "ALIAS", alias, " ISSUER", issuer).Replace(text)
 }
 
-// loginHints explains which user name and password a registry expects.
+// loginHints contains the result of [LoginHint] for each registry product.
 var loginHints = map[product]string{
 	ecr:       "use the user name AWS and the password from aws ecr get-login-password for the account and region in the host name",
-	ghcr:      "use a classic personal access token with the scope read:packages, or write:packages to publish, as the password; in GitHub Actions, use GITHUB_TOKEN",
-	gitlab:    "use a personal, project, or deploy token with the scope read_registry, or write_registry to publish, as the password",
-	dockerHub: "use an access token as the password; to publish, it needs Read & Write access",
+	ghcr:      "as the password, use a classic personal access token with the scope read:packages (to publish: write:packages); in GitHub Actions, use GITHUB_TOKEN",
+	gitlab:    "as the password, use a personal, project, or deploy token with the scope read_registry (to publish: write_registry)",
+	dockerHub: "use an access token as the password; to publish, use a token with Read & Write access",
 }
 
 // LoginHint explains which user name and password a registry expects.
@@ -123,8 +123,8 @@ var deleteHints = map[product]string{
 	other: "delete the manifest DIGEST of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
 }
 
-// UntagHint explains how to delete a tag or manifest that could not be deleted. For all
-// other errors, it returns "".
+// UntagHint explains how to delete a tag or manifest if an error means that it could not
+// be deleted. For other errors, it returns "".
 func UntagHint(err error) string {
 	about, ok := errors.AsType[*repository.Error](err)
 	if !ok || !errors.Is(err, repository.ErrTagNotDeleted) {

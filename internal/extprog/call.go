@@ -32,7 +32,7 @@ type Call struct {
 	Inherit []string
 	// MayBeSilent allows empty output.
 	MayBeSilent bool
-	// Raw allows any output. Otherwise, the output must be a JSON object.
+	// Raw allows any output. If false, the output must be a JSON object.
 	Raw bool
 	// Private omits stdout from errors, because stdout can contain secrets. Errors
 	// still include stderr.

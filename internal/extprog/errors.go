@@ -13,11 +13,10 @@ import (
 )
 
 const (
-	// maxStderr is the maximum number of bytes of stderr in errors. It is enough for
-	// the error message and the lines before it.
+	// maxStderr limits the part of stderr that errors contain, in bytes. It is enough
+	// for the error message and the lines before it.
 	maxStderr = 2 << 10
-	// maxBeginning is the maximum size of the start of unexpected output in errors, in
-	// bytes.
+	// maxBeginning limits the part of unexpected output that errors contain, in bytes.
 	maxBeginning = 200
 )
 
@@ -32,7 +31,7 @@ const (
 	WrongOutput Failure = "wrong output" // the program did not print a single JSON object
 )
 
-// Error describes why a run failed.
+// Error explains why a run failed.
 type Error struct {
 	Failure Failure
 	// Problem describes the problem, without a final period.
@@ -43,7 +42,7 @@ type Error struct {
 	err    error
 }
 
-// ErrNotFound means that a program does not exist. It wraps [exec.ErrNotFound].
+// ErrNotFound means that a program was not found in PATH. It wraps [exec.ErrNotFound].
 var ErrNotFound error = &Error{Failure: NotFound, Problem: "program not found in PATH", err: exec.ErrNotFound}
 
 func (e *Error) Error() string {
@@ -62,7 +61,8 @@ func IsFailure(err error, f Failure) bool {
 	return ok && e.Failure == f
 }
 
-// object checks that out is a single JSON object. If call allows it, out can be empty.
+// object returns an error if out is not a single JSON object. If call allows it, out
+// can be empty.
 func object(out []byte, call Call) ([]byte, error) {
 	trimmed := bytes.TrimSpace(out)
 	var problem string

@@ -41,8 +41,8 @@ func (g *Group) Add(p *os.Process) { g.leader = p.Pid }
 func (g *Group) Others() bool { return syscall.Kill(-g.leader, 0) == nil }
 
 // Kill kills the remaining processes. The caller must already have waited for the
-// leader. While the group has processes, no new process gets its number. If the group
-// is empty, its number is not reused for a long time.
+// leader. While the group has processes, no new process gets the group's ID. If the
+// group is empty, its ID is not reused for a long time.
 func (g *Group) Kill() { _ = killGroup(g.leader) }
 
 // Close releases the resources of the group.

@@ -32,7 +32,7 @@ var placeholder = regexp.MustCompile(`\{([a-zA-Z_-]+)\}`)
 // Parse parses a command line. It splits and quotes words like a POSIX shell
 // (https://pubs.opengroup.org/onlinepubs/9799919799/utilities/V3_chap02.html#tag_19_02),
 // but no shell is run. The characters $, `, *, and ~ are literal, and unquoted shell
-// operators are rejected. A backslash quotes the next character on Windows as well, so
+// operators are rejected. A backslash escapes the next character on Windows as well, so
 // paths with backslashes must be in single quotes. Parse rejects a {word} that is not a
 // placeholder. All other braces are literal. The returned errors are of type
 // *[provider.SyntaxError].
@@ -46,7 +46,7 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 		if slices.Contains(placeholders, name) {
 			continue
 		}
-		problem := fmt.Sprintf("unknown placeholder {%s}; the placeholders are {%s}", name, strings.Join(placeholders, "}, {"))
+		problem := fmt.Sprintf("unknown placeholder {%s}; valid placeholders are {%s}", name, strings.Join(placeholders, "}, {"))
 		if meant, found := text.Nearest(name, placeholders); found {
 			problem = fmt.Sprintf("unknown placeholder {%s}; did you mean {%s}?", name, meant)
 		}

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// Causes for which the context of a run is canceled.
+// Causes for canceling the context of a run.
 var (
-	errTime   = errors.New("over the time limit")
-	errOutput = errors.New("over the output limit")
+	errTime   = errors.New("exceeded the time limit")
+	errOutput = errors.New("exceeded the output limit")
 )
 
 // Run runs the program and returns the JSON object that it printed, byte for byte. With

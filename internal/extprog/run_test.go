@@ -112,7 +112,7 @@ func TestParsePlaceholders(t *testing.T) {
 		"scan '{0}' {} {\"a\":1} {}": "",
 		"scan {zap}":                 "did you mean {zip}?",
 		"scan file:{bin}":            "did you mean {binary}?",
-		"scan {sbom}":                "unknown placeholder {sbom}; the placeholders are {zip}, {binary}",
+		"scan {sbom}":                "unknown placeholder {sbom}; valid placeholders are {zip}, {binary}",
 		"scan '":                     "not closed",
 	} {
 		_, err := extprog.Parse(line, "zip", "binary")

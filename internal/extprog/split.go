@@ -11,7 +11,7 @@ const (
 	// operators contains the newline and the characters of shell operators (section
 	// 2.10.2 of the POSIX shell language). Unquoted operators end a word.
 	operators = "|&;<>()\n"
-	// escapable contains the characters that a backslash quotes within double quotes
+	// escapable contains the characters that a backslash escapes within double quotes
 	// (section 2.2.3).
 	escapable = "$`\"\\\n"
 )
@@ -24,7 +24,7 @@ func split(line string) ([]string, error) {
 	}
 	// Arguments cannot contain NUL.
 	if i := strings.IndexByte(line, 0); i >= 0 {
-		return fail(i, "contains a NUL byte, which arguments cannot contain")
+		return fail(i, "contains a NUL byte, which is not allowed in arguments")
 	}
 	var words []string
 	var word []byte
@@ -60,9 +60,9 @@ func split(line string) ([]string, error) {
 			i++
 			word = append(word, line[i])
 		case strings.IndexByte(operators, c) >= 0:
-			return fail(i, fmt.Sprintf("%q has a special meaning only in a shell, and no shell is run: quote it, or specify a script that contains the commands", c))
+			return fail(i, fmt.Sprintf("%q has a special meaning only in a shell, and no shell is run; quote it, or specify a script that contains the commands", c))
 		case c == '#' && !inWord:
-			return fail(i, `"#" starts a comment only in a shell, and no shell is run: quote it, or remove the comment`)
+			return fail(i, `"#" starts a comment only in a shell, and no shell is run; quote it, or remove the comment`)
 		default:
 			word = append(word, c)
 		}
@@ -72,7 +72,7 @@ func split(line string) ([]string, error) {
 		words = append(words, string(word))
 	}
 	if len(words) == 0 || words[0] == "" {
-		return fail(0, "names no program")
+		return fail(0, "contains no program")
 	}
 	return words, nil
 }

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// strayDelay is the time for which Run waits for output after the process group was
-// killed. At this point, only a process that has left the group can keep the pipe open.
-// The output of such a process is not used.
+// strayDelay is how long Run waits for output after it has killed the process group. At
+// this point, only a process that has left the group can keep the pipe open. The output
+// of such a process is not used.
 const strayDelay = time.Second
 
 // stream is a pipe from a process to a writer.
 type stream struct {
 	read, write *os.File
-	// done is closed when all output is copied.
+	// done is closed when all output has been copied.
 	done chan struct{}
 }
 
@@ -47,8 +47,8 @@ func (s *stream) end() {
 	<-s.done
 }
 
-// capped stores the bytes that are written to it, up to a limit. It discards all
-// further bytes, so that the process does not block.
+// capped stores the bytes that are written to it, up to a limit. It discards all other
+// bytes, so that the process does not block.
 type capped struct {
 	max  int
 	data []byte

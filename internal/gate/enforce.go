@@ -15,7 +15,7 @@ import (
 // Gates are the gates of one run. They implement [publish.Gates].
 type Gates []Gate
 
-// Option returns the gates as an option, or nil if the list is empty.
+// Option returns the gates for use in [publish.Options], or nil if the list is empty.
 func (gs Gates) Option() publish.Gates {
 	if len(gs) == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (gs Gates) Reconsider(r repository.DecisionRecord) bool {
 		slices.ContainsFunc(gs, func(g Gate) bool { return g.made(r) })
 }
 
-// Enforce runs the gates for a release until one of them doesn't allow it. It records
-// their verdicts.
+// Enforce runs the gates for a release until one of them doesn't allow the release, and
+// records their verdicts.
 func (gs Gates) Enforce(ctx context.Context, repo repository.Repository, c publish.Candidate) (*publish.HeldError, error) {
 	for _, g := range gs {
 		if !g.appliesTo(c) {

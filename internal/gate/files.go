@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// prepare writes the files that the program needs to dir, and adds their paths to the
+// prepare writes the files that the program needs into dir, and adds their paths to the
 // input. replace contains the paths for the first platform.
 func (g Gate) prepare(ctx context.Context, repo repository.Reader, r provider.Release, dir string, in *input) (replace map[string]string, err error) {
 	if !slices.ContainsFunc(Files, g.needs) {
@@ -148,7 +148,7 @@ func (g Gate) platforms(r provider.Release) ([]provider.Platform, error) {
 	case len(g.Platforms) > 0:
 		wanted := slices.DeleteFunc(slices.Clone(g.Platforms), func(p provider.Platform) bool { return !slices.Contains(have, p) })
 		if len(wanted) == 0 {
-			return nil, fmt.Errorf("the release has no package for %s, which the gate needs", g.Platforms[0])
+			return nil, fmt.Errorf("the gate needs a package for %s, which the release does not have", g.Platforms[0])
 		}
 		return wanted, nil
 	case slices.Contains(have, defaultPlatform):

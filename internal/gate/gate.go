@@ -1,4 +1,4 @@
-// Package gate runs external programs that decide about releases before their tags are
+// Package gate runs external programs that decide on releases before their tags are
 // written.
 //
 //	release → JSON on stdin, and files → program → verdict on stdout
@@ -30,8 +30,8 @@ const (
 )
 
 var (
-	// Actions lists all actions. Module includes all actions for modules, and import
-	// includes modules.
+	// Actions lists all actions. The action module covers every action on modules. The
+	// action import covers imports of providers and modules.
 	Actions = []string{publish.ActionMirror, publish.ActionPublish, publish.ActionPromote, publish.ActionCopy, publish.ActionImport, publish.ActionModule}
 	// Files lists all files that a gate can need.
 	Files = []string{needZip, needBinary, needSBOM, needAttestations}
@@ -40,18 +40,20 @@ var (
 // defaultPlatform is the platform for which files are prepared.
 var defaultPlatform = provider.Platform{OS: "linux", Arch: "amd64"}
 
-// Gate is a program that decides about releases.
+// Gate is a program that decides on releases.
 type Gate struct {
 	Name string
-	// Named reports that the user chose the name. A chosen name identifies the gate
+	// Named reports whether the user chose the name. A chosen name identifies the gate
 	// even if the command changes.
 	Named bool
-	// Command contains the program and its arguments. The words {zip}, {binary}, {sbom},
-	// and {attestations}, a directory, are replaced by paths for the first platform.
+	// Command contains the program and its arguments. The placeholders {zip}, {binary},
+	// {sbom}, and {attestations} (a directory) are replaced by paths for the first
+	// platform.
 	Command []string
 	// Timeout limits the duration of a run. If zero, it is [extprog.DefaultTimeout].
 	Timeout time.Duration
-	// On lists the actions for which the gate runs. If empty, it runs for all actions.
+	// On lists the actions for which the gate runs. If On is empty, the gate runs for
+	// all actions.
 	On []string
 	// Needs lists the files that the program needs, in addition to those in Command.
 	Needs []string
@@ -61,11 +63,12 @@ type Gate struct {
 	// Env lists the environment variables that the program receives in addition to
 	// PATH, HOME, and TMPDIR.
 	Env []string
-	// DenyExpired denies live versions whose allowance has expired.
+	// DenyExpired specifies whether to deny released versions whose verdict [Allow]
+	// from the gate has expired.
 	DenyExpired bool
 }
 
-// Parse parses the command line of a gate. Its name is the file name of the program.
+// Parse parses the command line of a gate. The gate's name is the program's file name.
 func Parse(commandLine string) (Gate, error) {
 	program, err := extprog.Parse(commandLine, Files...)
 	name := strings.TrimSuffix(program.Name(), filepath.Ext(program.Name()))
@@ -84,7 +87,7 @@ func (g Gate) needs(file string) bool {
 	return slices.Contains(g.Needs, file) || slices.ContainsFunc(g.Command, inCommand)
 }
 
-// Verdict is the result of a gate.
+// Verdict is a gate's decision on a release.
 type Verdict string
 
 // The verdicts.

@@ -28,13 +28,14 @@ type input struct {
 	Index      digest.Digest    `json:"index"`
 	release
 	Signature signature `json:"signature"`
-	// Unattested describes why attestations are unavailable.
+	// Unattested explains why attestations are unavailable. It is empty if they are
+	// available.
 	Unattested string   `json:"unattested,omitempty"`
 	Previous   *release `json:"previous,omitempty"`
 	Changes    *changes `json:"changes,omitempty"`
 }
 
-// release describes a release or the newest stored release.
+// release describes the release to decide on, or the newest stored release.
 type release struct {
 	Version   provider.Version `json:"version"`
 	Published time.Time        `json:"published,omitzero"`
@@ -87,7 +88,7 @@ type changes struct {
 	PlatformsRemoved []provider.Platform `json:"platforms_removed"`
 	Protocols        bool                `json:"protocols"`
 	Signer           bool                `json:"signer"`
-	// Size is the change of the total size of the zips in bytes.
+	// Size is the change in the total size of the zips in bytes.
 	Size int64 `json:"size"`
 }
 
@@ -116,7 +117,8 @@ func newInput(ctx context.Context, repo repository.Reader, g Gate, c publish.Can
 	return in, nil
 }
 
-// addAttestations adds the attestations of the release, and those that its repository has.
+// addAttestations adds the attestations of the release and the attestations in its
+// repository.
 func (in *input) addAttestations(ctx context.Context, r provider.Release) error {
 	stored, err := oci.Attestations(ctx, r)
 	if err != nil {
@@ -160,7 +162,7 @@ func documents(all []provider.Document) (described []document) {
 func newest(ctx context.Context, repo repository.Reader, r provider.Release) (d release, found bool, err error) {
 	tags, err := repo.Tags(ctx)
 	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
-		return d, false, nil // not all registries list tags
+		return d, false, nil // not all registries can list tags
 	}
 	versions := provider.NewestFirst(slices.Clone(artifact.Tags(tags).Released()))
 	versions = slices.DeleteFunc(versions, func(v provider.Version) bool { return v == r.Version })

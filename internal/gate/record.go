@@ -11,12 +11,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxRecords is the number of recorded decisions about an index after which holds aren't
-// recorded, and denials aren't replaced. It is less than the number that can be read.
+// maxRecords limits the number of recorded decisions on an index. Once this number is
+// reached, holds aren't recorded, and denials aren't replaced. The limit is less than
+// the number of records that can be read.
 const maxRecords = 100
 
-// id identifies the gate and its command in records. The separator specifies whether the
-// user chose the name.
+// id identifies the gate and its command in records. The separator indicates whether
+// the user chose the name.
 func (g Gate) id() string {
 	separator := ":"
 	if g.Named {
@@ -25,18 +26,18 @@ func (g Gate) id() string {
 	return g.Name + separator + g.command().Encoded()[:12]
 }
 
-// made reports whether the gate made a recorded decision.
+// made reports whether r records a decision by this gate.
 func (g Gate) made(r repository.DecisionRecord) bool { return r.IsByGate(g.id()) }
 
-// about returns the record of a decision about a release.
+// about returns the record of the gate's verdict on a release.
 func (g Gate) about(repo repository.Reader, c publish.Candidate, v Verdict) artifact.Decision {
 	d := repository.NewDecision(repo, artifact.DecisionGate, string(v), c.Release.Address, c.Release.Version)
 	d.Index, d.Gate, d.By = c.Index.Descriptor.Digest, g.id(), "gate "+g.Name
 	return d
 }
 
-// earlier returns the last recorded decision of the gate about the release, and the
-// number of decisions of gates about the index.
+// earlier returns the gate's last recorded decision on the release, and the number of
+// decisions by gates on the index.
 func (g Gate) earlier(ctx context.Context, repo repository.Repository, c publish.Candidate) (last repository.DecisionRecord, n int) {
 	records, err := repository.Decisions(ctx, repo, c.Index.Descriptor.Digest, artifact.DecisionGate)
 	if err != nil {
@@ -50,21 +51,21 @@ func (g Gate) earlier(ctx context.Context, repo repository.Repository, c publish
 	return last, len(records)
 }
 
-// reuse returns the answer in a recorded decision if it is still valid. Copies include the
-// records of their source. Therefore, results are reused for copied releases only if the
-// run's key signed them.
-func (g Gate) reuse(c publish.Candidate, last repository.DecisionRecord) (a Answer, valid bool) {
+// reuse returns the result in a recorded decision if it is still valid. Copies include
+// the records of their source. Therefore, results are reused for copied releases only
+// if the run's key signed the records.
+func (g Gate) reuse(c publish.Candidate, last repository.DecisionRecord) (a Result, valid bool) {
 	now := time.Now()
-	a = Answer{Verdict: Verdict(last.Verdict), Reason: last.Reason, ValidUntil: last.ValidUntil, Expires: last.Expires}
+	a = Result{Verdict: Verdict(last.Verdict), Reason: last.Reason, ValidUntil: last.ValidUntil, Expires: last.Expires}
 	return a, last.Gate == g.id() && a.Verdict != Deny && now.Before(last.ValidUntil) && (last.Expires.IsZero() || now.Before(last.Expires)) &&
-		(c.Signer != nil || c.Action != publish.ActionCopy && c.Action != publish.ActionPromote)
+		(c.Signer != nil || c.Action != publish.ActionCopy && c.Action != publish.ActionImport && c.Action != publish.ActionPromote)
 }
 
-// record stores an answer, unless it repeats the last decision and isn't valid for longer.
-// It returns the record of a denial, which is also stored under the denial's tag unless
-// the version is released. Denials of people and other gates are kept. n is the number of
-// decisions of gates about the index.
-func (g Gate) record(ctx context.Context, repo repository.Repository, c publish.Candidate, a Answer, last repository.DecisionRecord, n int) (r repository.DecisionRecord, err error) {
+// record stores a result, unless it repeats the last decision without extending its
+// validity. It returns the record of a denial, which is also stored under the denial's
+// tag unless the version is released. Denials by people and other gates are kept. n is
+// the number of decisions by gates on the index.
+func (g Gate) record(ctx context.Context, repo repository.Repository, c publish.Candidate, a Result, last repository.DecisionRecord, n int) (r repository.DecisionRecord, err error) {
 	d := g.about(repo, c, a.Verdict)
 	d.Reason, d.ValidUntil, d.Expires = a.Reason, a.ValidUntil.Truncate(time.Second), a.Expires
 	repeated := func(before repository.DecisionRecord) bool {
@@ -83,13 +84,13 @@ func (g Gate) record(ctx context.Context, repo repository.Repository, c publish.
 		}
 		err = repository.AttachDecision(ctx, repo, packed, c.Index.Descriptor)
 		if errors.Is(err, repository.ErrNoReferrersList) && a.Expires.IsZero() {
-			err = nil // only the end of an allowance must be known later
+			err = nil // only the expiry of an approval must be known later
 		}
 		return r, err
 	}
 	tag := artifact.Tag(c.Release.Version)
 	r = repository.DecisionRecord{Decision: d, Repository: repo.String(), Tag: tag, Digest: packed.Manifest.Descriptor.Digest, Index: d.Index}
-	if c.Live {
+	if c.TagExists {
 		return r, nil
 	}
 	denial, denied, err := repository.ReadDenial(ctx, repo, c.Release.Version)
@@ -100,7 +101,7 @@ func (g Gate) record(ctx context.Context, repo repository.Repository, c publish.
 	return r, repository.RecordDenial(ctx, repo, c.Release.Version, packed, c.Index.Descriptor)
 }
 
-// DenyExpired reports whether versions with this expired allowance are denied.
+// DenyExpired reports whether the gate whose approval has expired denies the version.
 func (gs Gates) DenyExpired(e *repository.ExpiredError) bool {
 	return slices.ContainsFunc(gs, func(g Gate) bool { return g.DenyExpired && g.made(e.Record) })
 }

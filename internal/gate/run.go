@@ -19,40 +19,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// Run runs the program for a release whose content is in repo, and returns its answer.
+// Run runs the program for a release whose content is in repo, and returns its result.
 // The files that the program needs are read from repo, verified, and later removed. If
-// the program fails or its answer is invalid, Run returns an error.
-func (g Gate) Run(ctx context.Context, repo repository.Reader, c publish.Candidate) (Answer, error) {
+// the program fails or its result is invalid, Run returns an error.
+func (g Gate) Run(ctx context.Context, repo repository.Reader, c publish.Candidate) (Result, error) {
 	in, err := newInput(ctx, repo, g, c)
 	if err != nil {
-		return Answer{}, fmt.Errorf("preparing the input: %w", err)
+		return Result{}, fmt.Errorf("preparing the input: %w", err)
 	}
 	dir, err := atomicfile.NewScratchDir("")
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	replace, err := g.prepare(ctx, repo, c.Release, dir, &in)
 	if err != nil {
-		return Answer{}, fmt.Errorf("preparing files: %w", err)
+		return Result{}, fmt.Errorf("preparing files: %w", err)
 	}
 	stdin, err := json.Marshal(in)
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
 	program := extprog.New(g.Command...)
-	out, err := program.Run(ctx, extprog.Call{Stdin: stdin, Replace: replace, Inherit: g.variables(), Timeout: g.Timeout, MaxOutput: maxAnswer})
+	out, err := program.Run(ctx, extprog.Call{Stdin: stdin, Replace: replace, Inherit: g.variables(), Timeout: g.Timeout, MaxOutput: maxResult})
 	if _, failed := errors.AsType[*extprog.Error](err); failed {
 		err = errors.New(text.Redact(err.Error()))
 	}
 	if err != nil {
-		return Answer{}, err
+		return Result{}, err
 	}
-	answer, err := parseAnswer(out, in.Index, time.Now())
+	result, err := parseResult(out, in.Index, time.Now())
 	if err != nil {
-		return answer, fmt.Errorf("the output of %s is invalid: %w", program.Name(), err)
+		return result, fmt.Errorf("the output of %s is invalid: %w", program.Name(), err)
 	}
-	return answer, nil
+	return result, nil
 }
 
 // variables returns the names of the environment variables that the program receives.
@@ -64,15 +64,15 @@ func (g Gate) variables() []string {
 	return append(names, g.Env...)
 }
 
-// Try runs the gates for a released or pending version, without writing, and returns their
-// decisions.
+// Try runs the gates for a released or pending version and returns their decisions. It
+// writes nothing.
 func (gs Gates) Try(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, verify func(context.Context, provider.Release) (provider.Verdict, error)) ([]repository.DecisionRecord, error) {
 	i, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthManifests)
 	if err == nil && !i.Exists() {
 		i, err = repository.Inspect(ctx, repo, artifact.PendingTag(v), repository.DepthManifests)
 	}
 	if err == nil && (!i.Exists() || i.IsDenial()) {
-		err = fmt.Errorf("%w: it is neither released nor pending in %s", provider.ErrVersionNotFound, repo)
+		err = fmt.Errorf("%w: neither released nor pending in %s", provider.ErrVersionNotFound, repo)
 	}
 	if err != nil {
 		return nil, err
@@ -89,21 +89,21 @@ func (gs Gates) Try(ctx context.Context, repo repository.Reader, a provider.Addr
 	}
 	var records []repository.DecisionRecord
 	for _, g := range gs {
-		answer, err := g.Run(ctx, repo, c)
+		result, err := g.Run(ctx, repo, c)
 		if ctx.Err() != nil {
 			return records, ctx.Err()
 		}
 		if err != nil {
-			answer = failed(err)
+			result = failed(err)
 		}
-		d := g.about(repo, c, answer.Verdict)
-		d.Reason, d.Expires, d.ValidUntil = answer.Reason, answer.Expires, answer.ValidUntil
+		d := g.about(repo, c, result.Verdict)
+		d.Reason, d.Expires, d.ValidUntil = result.Reason, result.Expires, result.ValidUntil
 		records = append(records, repository.DecisionRecord{Decision: d, Repository: repo.String(), Index: i.Digest})
 	}
 	return records, nil
 }
 
-// failed returns the answer of a gate that failed.
-func failed(err error) Answer {
-	return Answer{Verdict: Hold, Reason: fmt.Sprintf("the gate failed: %.2000s", err)}
+// failed returns the result that holds a release because the gate failed.
+func failed(err error) Result {
+	return Result{Verdict: Hold, Reason: fmt.Sprintf("the gate failed: %.2000s", err)}
 }

@@ -12,11 +12,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// lfsPrefix is the start of each LFS pointer. See
+// lfsPrefix is the start of every LFS pointer. See
 // https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md.
 const lfsPrefix = "version https://git-lfs.github.com/spec/"
 
-// blobs is a temporary file with the contents of a tree. It maps IDs to offsets.
+// blobs is a temporary file with the contents of a tree. It maps object IDs to offsets
+// in the file.
 type blobs struct {
 	file    *atomicfile.ScratchFile
 	offsets map[string]int64
@@ -24,7 +25,6 @@ type blobs struct {
 
 // readBlobs reads the contents of a tree with one git process.
 func (r repository) readBlobs(ctx context.Context, t tree) (b blobs, err error) {
-	ctx, cancel := context.WithCancel(ctx)
 	sizes := map[string]int64{}
 	for _, e := range t {
 		if e.mode != modeTree && e.mode != modeSubmodule {
@@ -33,49 +33,38 @@ func (r repository) readBlobs(ctx context.Context, t tree) (b blobs, err error) 
 	}
 	ids := slices.Sorted(maps.Keys(sizes))
 	if b.file, err = atomicfile.NewScratchFile("", -1); err != nil {
-		cancel()
 		return b, err
 	}
 	b.offsets = map[string]int64{}
-	out, in := io.Pipe()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = in.CloseWithError(r.stream(ctx, in, []byte(strings.Join(ids, "\n")+"\n"), "cat-file", "--batch"))
-	}()
-	defer func() {
-		cancel()
-		_ = out.Close()
-		<-done
-	}()
-	from := bufio.NewReader(out)
 	var offset int64
-	for _, id := range ids {
-		header, err := from.ReadString('\n')
-		if err != nil {
-			return b, err
+	return b, r.read(ctx, []byte(strings.Join(ids, "\n")+"\n"), func(from *bufio.Reader) error {
+		for _, id := range ids {
+			header, err := from.ReadString('\n')
+			if err != nil {
+				return err
+			}
+			if want := fmt.Sprintf("%s blob %d\n", id, sizes[id]); header != want {
+				return fmt.Errorf("git cat-file: unexpected header %q, want %q", header, want)
+			}
+			if _, err := io.CopyN(b.file, from, sizes[id]); err != nil {
+				return err
+			}
+			if _, err := from.Discard(1); err != nil { // the newline after the content
+				return err
+			}
+			b.offsets[id] = offset
+			offset += sizes[id]
 		}
-		if want := fmt.Sprintf("%s blob %d\n", id, sizes[id]); header != want {
-			return b, fmt.Errorf("git cat-file: unexpected header %q, want %q", header, want)
-		}
-		if _, err := io.CopyN(b.file, from, sizes[id]); err != nil {
-			return b, err
-		}
-		if _, err := from.Discard(1); err != nil { // the newline after the content
-			return b, err
-		}
-		b.offsets[id] = offset
-		offset += sizes[id]
-	}
-	return b, nil
+		return nil
+	}, "cat-file", "--batch")
 }
 
-// open returns the content of a file.
+// open returns a reader for a file's content.
 func (b blobs) open(e entry) *io.SectionReader {
 	return io.NewSectionReader(b.file, b.offsets[e.id], e.size)
 }
 
-// startsWith reports whether a file starts with a text.
+// startsWith reports whether a file starts with the given text.
 func (b blobs) startsWith(e entry, text string) bool {
 	start := make([]byte, len(text))
 	_, err := io.ReadFull(b.open(e), start)

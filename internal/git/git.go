@@ -1,7 +1,7 @@
-// Package git reads one commit of a remote repository with the git program. It fetches
-// the commit into a temporary bare repository and reads files as objects. Nothing is
-// checked out, so filters, attributes, and hooks never run programs. The fetched size,
-// the number of files, and the duration are limited while git runs.
+// Package git reads one commit from a remote repository with the git program. It
+// fetches the commit into a temporary bare repository and reads files as objects.
+// Nothing is checked out, so filters, attributes, and hooks never run programs. The
+// fetched size, the number of files, and the duration are limited while git runs.
 package git
 
 import (
@@ -51,7 +51,7 @@ type Options struct {
 	Timeout              time.Duration
 }
 
-// Errors about commits and URLs that are rejected.
+// Errors about rejected commits and URLs.
 var (
 	// ErrLimit means that a repository exceeds a limit.
 	ErrLimit = provider.Errorf(provider.Refused, "repository exceeds a limit")
@@ -84,7 +84,7 @@ func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, er
 	})
 	if err != nil {
 		c.Close()
-		return nil, fmt.Errorf("fetching %s of %s: %w", ref, at.Redacted(), err)
+		return nil, fmt.Errorf("fetching %s from %s: %w", ref, at.Redacted(), err)
 	}
 	return c, nil
 }
@@ -118,13 +118,13 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 		return provider.Errorf(provider.NotFound, "the repository has no such branch or tag")
 	})
 	if err != nil {
-		return "", fmt.Errorf("resolving %s of %s: %w", ref, at.Redacted(), err)
+		return "", fmt.Errorf("resolving %s in %s: %w", ref, at.Redacted(), err)
 	}
 	return id, nil
 }
 
-// inScratch calls do with a temporary repository and a timeout. The default of ref is
-// HEAD.
+// inScratch calls do with a temporary repository and a timeout. If *ref is empty,
+// inScratch sets it to HEAD.
 func inScratch(ctx context.Context, at *url.URL, ref *string, timeout time.Duration, do func(context.Context, repository) error) error {
 	*ref = cmp.Or(*ref, "HEAD")
 	if err := errors.Join(checkURL(at), checkRef(*ref)); err != nil {
@@ -140,7 +140,7 @@ func inScratch(ctx context.Context, at *url.URL, ref *string, timeout time.Durat
 	return do(ctx, repository{dir})
 }
 
-// Close removes the files.
+// Close removes the temporary file with the contents of Files.
 func (c *Commit) Close() {
 	if c.blobs.file != nil {
 		_ = c.blobs.file.Close()
@@ -226,8 +226,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// checkURL accepts URLs of the https and ssh transports. It rejects passwords, because
-// other users can read the arguments of a process.
+// checkURL accepts only https and ssh URLs. It rejects passwords, because other users
+// can read the arguments of a process.
 func checkURL(at *url.URL) error {
 	_, hasPassword := at.User.Password()
 	switch {

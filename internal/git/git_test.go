@@ -235,10 +235,10 @@ func TestFetchLimits(t *testing.T) {
 		}, git.Options{MaxPack: 1 << 20}, "the fetched commit exceeds 1048576 bytes"},
 		"file that compresses well": {func(t *testing.T, w world) {
 			w.commit(t, gittest.Entry{Path: "zeros", Content: strings.Repeat("0", 64<<20)})
-		}, git.Options{MaxPack: 1 << 20, MaxContents: 1 << 20}, "the files of the package exceed 1048576 bytes"},
+		}, git.Options{MaxPack: 1 << 20, MaxContents: 1 << 20}, "the files in the package exceed 1048576 bytes"},
 		"many links to one file": {func(t *testing.T, w world) {
 			w.commit(t, gittest.Entry{Path: "big", Content: strings.Repeat("0", 600<<10)}, gittest.Entry{Path: "link", Mode: gittest.Link, Content: "big"})
-		}, git.Options{MaxContents: 1 << 20}, "the files of the package exceed 1048576 bytes"},
+		}, git.Options{MaxContents: 1 << 20}, "the files in the package exceed 1048576 bytes"},
 		"nested trees": {bomb, git.Options{}, "more than 100000 files and directories"},
 		"slow server":  {nil, git.Options{Timeout: 300 * time.Millisecond}, "git took longer than 300ms"},
 	} {

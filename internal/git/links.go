@@ -10,11 +10,11 @@ import (
 // maxLinks is the maximum number of links to follow until a file is found.
 const maxLinks = 8
 
-// ExpandLinks replaces links with copies of the files to which they refer, and sorts all
-// files by path. links maps the paths of links to their destinations, which are relative
-// to the root, and can be files, directories, and other links. Links to other paths,
-// cycles of links, and duplicate paths are errors. o limits the number of files and their
-// total size.
+// ExpandLinks replaces links with copies of the files to which they refer, and sorts
+// all files by path. links maps the paths of links to their destinations, which are
+// relative to the root, and can be files, directories, and other links. Links to other
+// paths, link cycles, and duplicate paths are errors. o limits the number of files and
+// their total size.
 func ExpandLinks(files []File, links map[string]string, o Options) ([]File, error) {
 	e := expansion{files: map[string]File{}, links: links, options: o}
 	for _, f := range files {
@@ -30,7 +30,7 @@ func ExpandLinks(files []File, links map[string]string, o Options) ([]File, erro
 	slices.Sort(e.names)
 	for _, name := range e.names {
 		if !e.add(name, name, 0) {
-			return nil, fmt.Errorf("%w: the symbolic link %q doesn't refer to a file or directory of the package", ErrUnsafe, name)
+			return nil, fmt.Errorf("%w: the symbolic link %q doesn't refer to a file or directory in the package", ErrUnsafe, name)
 		}
 		if e.err != nil {
 			return nil, e.err
@@ -40,7 +40,7 @@ func ExpandLinks(files []File, links map[string]string, o Options) ([]File, erro
 	return e.expanded, nil
 }
 
-// expansion is a call of [ExpandLinks].
+// expansion is the state of a call to [ExpandLinks].
 type expansion struct {
 	files map[string]File
 	links map[string]string
@@ -50,13 +50,13 @@ type expansion struct {
 
 	expanded []File
 	size     int64
-	// err reports that expanded exceeds the limits.
+	// err is set if expanded exceeds the limits.
 	err error
 }
 
-// add adds the file, or the destination of the link, with the given name to the path as.
-// It reports whether all links have destinations. The work is proportional to the number
-// of added files.
+// add adds the file or link with the given name to expanded, under the path as. For a
+// link, it adds the link's destination. It reports whether all links have destinations.
+// The work is proportional to the number of added files.
 func (e *expansion) add(as, name string, followed int) bool {
 	if f, isFile := e.files[name]; isFile {
 		f.Path = as

@@ -1,7 +1,7 @@
 package git
 
 import (
-	"bytes"
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -17,21 +17,21 @@ import (
 // repository is a temporary bare repository.
 type repository struct{ dir string }
 
-// settings override the user's configuration. All other settings of the user still
-// apply, because they can configure credential helpers, proxies, and CA files.
+// settings override the user's configuration. The user's other settings still apply,
+// because they can configure credential helpers, proxies, and CA files.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
 	"core.fsmonitor=false",
-	"core.bigFileThreshold=16m", // larger files are not held in memory
+	"core.bigFileThreshold=16m", // larger files are not loaded into memory
 	"fetch.unpackLimit=1",       // always write a pack, whose size can be watched
 	"fetch.writeCommitGraph=false",
 	"gc.auto=0",
 	"maintenance.auto=false",
 	"pack.threads=2",
-	"transfer.bundleURI=false", // servers must not choose further URLs
+	"transfer.bundleURI=false", // servers must not choose additional URLs
 }
 
-// allocationLimit is the maximum size of one allocation of git. A small delta can
+// allocationLimit is the maximum size of a single allocation by git. A small delta can
 // describe an object of any size.
 const allocationLimit = "256m"
 
@@ -83,36 +83,47 @@ func (r repository) command(ctx context.Context, arguments ...string) (*exec.Cmd
 	return cmd, nil
 }
 
-// maxShort limits the output of commands that print one line.
-const maxShort = 4 << 10
+// maxOutput limits the output of run. git ls-remote prints all refs that end with the
+// requested name.
+const maxOutput = 1 << 20
 
-// run runs git and returns its output, which must be short.
-func (r repository) run(ctx context.Context, arguments ...string) ([]byte, error) {
-	var out bytes.Buffer
-	err := r.stream(ctx, writerFunc(func(p []byte) (int, error) {
-		out.Write(p[:min(len(p), maxShort-min(out.Len(), maxShort))])
-		return len(p), nil
-	}), nil, arguments...)
-	return out.Bytes(), err
+// run runs git and returns its output.
+func (r repository) run(ctx context.Context, arguments ...string) (out []byte, err error) {
+	err = r.read(ctx, nil, func(from *bufio.Reader) (err error) {
+		if out, err = io.ReadAll(io.LimitReader(from, maxOutput+1)); len(out) > maxOutput {
+			err = fmt.Errorf("%w: git %s printed more than %d bytes", ErrLimit, arguments[0], maxOutput)
+		}
+		return err
+	}, arguments...)
+	return out, err
 }
 
-// stream runs git and writes its output to out. If out fails, the caller must cancel
-// ctx.
-func (r repository) stream(ctx context.Context, out io.Writer, input []byte, arguments ...string) error {
-	cmd, err := r.command(ctx, arguments...)
+// read runs git and calls consume with its output. If consume returns before the end of
+// the output, git is killed.
+func (r repository) read(ctx context.Context, input []byte, consume func(*bufio.Reader) error, arguments ...string) error {
+	running, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd, err := r.command(running, arguments...)
 	if err != nil {
 		return err
 	}
-	stderr := &extprog.Tail{}
-	if err := extprog.Execute(cmd, input, out, stderr); err != nil {
-		return failed(ctx, arguments[0], err, stderr.Text())
-	}
-	return nil
+	out, in := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		stderr := &extprog.Tail{}
+		err := extprog.Execute(cmd, input, in, stderr)
+		if err != nil {
+			err = failed(ctx, arguments[0], err, stderr.Text())
+		}
+		_ = in.CloseWithError(err)
+	}()
+	err = consume(bufio.NewReaderSize(out, maxLine))
+	cancel()
+	_ = out.Close()
+	<-done
+	return err
 }
-
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
 // reasons maps parts of git's messages to kinds of errors.
 var reasons = []struct {
@@ -130,7 +141,8 @@ var reasons = []struct {
 	{"over limit", provider.Refused},
 }
 
-// failed describes why a git command failed. stderr contains messages of the server.
+// failed returns an error that explains why a git command failed. stderr contains
+// messages from the server.
 func failed(ctx context.Context, command string, err error, stderr string) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

@@ -1,8 +1,9 @@
 package git
 
 import (
-	"bytes"
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path"
@@ -28,62 +29,54 @@ const (
 	modeSubmodule  = "160000"
 )
 
-// entry is an entry of a tree.
+// entry is a file, directory, symbolic link, or submodule in a tree.
 type entry struct {
 	mode, id string
 	size     int64
 }
 
-// tree maps the paths of a commit to its entries, including directories.
+// tree maps the paths in a commit to their entries, including directories.
 type tree map[string]entry
 
 // list reads the tree of a commit.
 func (r repository) list(ctx context.Context, commit string, o Options) (tree, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
 	t := tree{}
 	var total int64
-	var line []byte
-	err := r.stream(ctx, writerFunc(func(p []byte) (int, error) {
-		written := len(p)
-		for context.Cause(ctx) == nil && len(p) > 0 {
-			text, rest, ended := bytes.Cut(p, []byte{0})
-			line, p = append(line, text...), rest
-			if len(line) > maxLine {
-				cancel(fmt.Errorf("%w: a path exceeds %d bytes", ErrLimit, maxLine))
+	return t, r.read(ctx, nil, func(from *bufio.Reader) error {
+		for {
+			line, err := from.ReadSlice(0)
+			switch {
+			case errors.Is(err, io.EOF) && len(line) == 0:
+				return nil
+			case errors.Is(err, bufio.ErrBufferFull):
+				return fmt.Errorf("%w: a path exceeds %d bytes", ErrLimit, maxLine)
+			case err != nil:
+				return err
 			}
-			if !ended {
-				break
-			}
-			size, err := t.add(string(line))
-			line = line[:0]
+			size, err := t.add(string(line[:len(line)-1]))
 			switch total += size; {
 			case err != nil:
-				cancel(err)
+				return err
 			case len(t) > o.MaxEntries:
-				cancel(o.tooMany())
+				return o.tooMany()
 			case size > o.MaxContents || total > o.MaxContents:
-				cancel(o.tooMuch())
+				return o.tooMuch()
 			}
 		}
-		return written, nil
-	}), nil, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit)
-	if cause := context.Cause(ctx); cause != nil {
-		return nil, cause
-	}
-	return t, err
+	}, "ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit)
 }
 
 func (o Options) tooMuch() error {
-	return fmt.Errorf("%w: the files of the package exceed %d bytes", ErrLimit, o.MaxContents)
+	return fmt.Errorf("%w: the files in the package exceed %d bytes", ErrLimit, o.MaxContents)
 }
 
 func (o Options) tooMany() error {
 	return fmt.Errorf("%w: the package has more than %d files and directories", ErrLimit, o.MaxEntries)
 }
 
-// add adds a line of git ls-tree: the mode, the type, the ID, the size, a tab, and the
-// path. It returns the size of a file.
+// add adds the entry that a line from git ls-tree describes. The line contains the
+// mode, the type, the ID, the size, a tab, and the path. For a file, add returns the
+// size.
 func (t tree) add(line string) (int64, error) {
 	about, name, _ := strings.Cut(line, "\t")
 	fields := strings.Fields(about)
@@ -117,7 +110,7 @@ func isDotGit(element string) bool {
 	return name == ".git" || name == "git~1"
 }
 
-// File is a file of a commit.
+// File is a file in a commit or in another package. Path uses forward slashes.
 type File struct {
 	Path       string
 	Executable bool
@@ -159,7 +152,7 @@ func (t tree) packed(b blobs, o Options) ([]File, error) {
 				return nil, fmt.Errorf("%w: %q is a submodule, but submodules are not fetched", ErrIncomplete, name)
 			}
 		default:
-			return nil, fmt.Errorf("%w: %q has the mode %s", ErrUnsafe, name, e.mode)
+			return nil, fmt.Errorf("%w: %q has the unsupported mode %s", ErrUnsafe, name, e.mode)
 		}
 	}
 	return ExpandLinks(files, links, o)

@@ -20,9 +20,9 @@ const (
 )
 
 // Backoff returns the pause after the given number of failed attempts, starting with 1.
-// The first pause is half a second, and each further pause is twice as long. Backoff
-// adds up to 50% at random, so that clients do not retry at the same time. Use it to
-// retry operations that consist of several requests.
+// The first pause is half a second, and each subsequent pause is twice as long as the
+// previous one. Backoff adds up to 50% at random, so that clients do not retry at the
+// same time. Use it to retry operations that consist of several requests.
 func Backoff(failed int) time.Duration { return backoff(DefaultFirstWait, failed) }
 
 func backoff(first time.Duration, failed int) time.Duration {

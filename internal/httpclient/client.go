@@ -39,14 +39,14 @@ type Options struct {
 	// UserAgent is the default User-Agent of requests. If empty, "tofu-oci" is used.
 	UserAgent string
 	// FirstWait is the pause before the second attempt. The pause doubles for each
-	// further attempt. If it is 0, [DefaultFirstWait] is used.
+	// subsequent attempt. If it is 0, [DefaultFirstWait] is used.
 	FirstWait time.Duration
 	// Dial opens connections. If nil, the system's network is used. Tests set Dial to
 	// use simulated networks.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// OnRetry, if not nil, is called before each retry. It can be called concurrently.
 	OnRetry func(Retry)
-	// Trace, if not nil, receives all traffic.
+	// Trace, if not nil, observes all traffic.
 	Trace *Trace
 }
 
@@ -59,7 +59,7 @@ type Retry struct {
 	Attempt, Of int
 	// Wait is the pause before the next attempt.
 	Wait time.Duration
-	// Cause is the error of the failed attempt.
+	// Cause is the error from the failed attempt.
 	Cause error
 	// Host is set if all requests to the host wait. Concurrent requests that fail in
 	// the same way are reported only once.

@@ -24,7 +24,7 @@ func idleDialer(dial dialFunc, timeout time.Duration) dialFunc {
 }
 
 // idleConn is a connection that fails after a period without traffic. Each read and
-// write extends the deadline of both directions, because each side can be idle while
+// write extends the deadlines for both directions, because each side can be idle while
 // the other side transfers data. A registry sends nothing during an upload, and the
 // client sends nothing during a download.
 //
@@ -49,7 +49,7 @@ func (c *idleConn) Write(b []byte) (int, error) {
 }
 
 // SetWriteDeadline is called by crypto/tls before it sends its close message. The
-// deadline of crypto/tls then replaces ours.
+// deadline of crypto/tls then replaces the idle deadline.
 func (c *idleConn) SetWriteDeadline(t time.Time) error {
 	c.closing.Store(true)
 	return c.Conn.SetWriteDeadline(t)
@@ -70,7 +70,7 @@ func (c *idleConn) explain(err error) error {
 	return err
 }
 
-// idleError is a net.Error that is a timeout.
+// idleError is the timeout error of an [idleConn]. It implements [net.Error].
 type idleError struct {
 	after time.Duration
 	err   error

@@ -39,7 +39,7 @@ func describeProxy(req *http.Request, err error) error {
 
 // describeError rewords a connection error.
 func describeError(err error) error {
-	// net/http wraps our own message in internal details.
+	// net/http wraps the message of this package in internal details.
 	if idle, ok := errors.AsType[*idleError](err); ok {
 		return idle
 	}
@@ -52,7 +52,8 @@ func describeError(err error) error {
 	return err
 }
 
-// errorText returns the new message, or "" if the error's message is sufficient.
+// errorText returns a clearer message for an error, or "" if the error's own message is
+// clear enough.
 func errorText(err error) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dnsText(dns)

@@ -44,7 +44,8 @@ func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	return "an HTML page"
 }
 
-// oneLine joins words with single spaces and truncates the text between characters.
+// oneLine joins words with single spaces and truncates the text at a character
+// boundary.
 func oneLine(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool {

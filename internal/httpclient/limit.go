@@ -24,11 +24,10 @@ type limited struct {
 	pool *schedule.Limiter
 }
 
-// send sends a request and returns the time at which it was sent. Transfers need no
-// slot. Transfers are ranges of large content, and uploads that are larger than
-// [schedule.MaxSmall] or have an unknown length. A small upload can wait for a slot
-// while its source resumes an interrupted download. All requests wait while their host
-// is paused.
+// send sends a request and returns the time at which it was sent. Ranges of large
+// content need no slot. Neither do uploads that are larger than [schedule.MaxSmall] or
+// have an unknown length. A small upload can wait for a slot while its source resumes
+// an interrupted download. All requests wait while their host is paused.
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	release := func() {}
 	if isLargeUpload(req) || req.Header.Get("Range") != "" {
@@ -80,8 +79,8 @@ func ReadAhead(body io.ReadCloser, size int64) io.ReadCloser {
 	return &ahead{text: text, err: err, Closer: body}
 }
 
-// ahead is a body that was already read. err is the read error, or nil if the end was
-// reached.
+// ahead is a body that has already been read. err is the read error, or nil if the end
+// was reached.
 type ahead struct {
 	text *bytes.Buffer
 	err  error

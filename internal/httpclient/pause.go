@@ -48,7 +48,8 @@ func isPause(status int, requested time.Duration) bool {
 }
 
 // waitForRetry reports a failed attempt and waits. If the host is paused, waitForRetry
-// does nothing, because the pause was already reported, and the next attempt waits.
+// does nothing, because the pause has already been reported, and the next attempt
+// waits.
 func (t *retrier) waitForRetry(req *http.Request, made int, s retryDecision, cause error) error {
 	if s.paused {
 		return nil
@@ -64,12 +65,12 @@ func (t *retrier) reportRetry(req *http.Request, r Retry) {
 	}
 }
 
-// Pause waits after the given number of failed GETs of target, starting with 1. It is
-// for callers that resume an interrupted response. It waits and reports in the same way
-// as the client's retries. If cause is a *[provider.StatusError] that requests a longer
-// pause, Pause waits for the requested time. If [IsTransient] is true for the error,
-// that time is at most [MaxRetryAfter]. If the host is paused, Pause does not report
-// the pause again.
+// Pause waits after the given number of failed GET requests for target, starting with
+// 1. It is for callers that resume an interrupted response. It waits and reports in the
+// same way as the client's retries. If cause is a *[provider.StatusError] that requests
+// a longer pause, Pause waits for the requested time. If [IsTransient] is true for the
+// error, that time is at most [MaxRetryAfter]. If the host is paused, Pause does not
+// report the pause again.
 func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
 	t, ours := client.Transport.(*retrier)
 	if !ours {

@@ -41,7 +41,7 @@ func RedactText(text string) string {
 }
 
 // RedactError redacts the URL of a *[url.Error], which is the error type of http.Client
-// and url.Parse. It returns all other errors unchanged.
+// and url.Parse. It returns any other error unchanged.
 func RedactError(err error) error {
 	var failure *url.Error
 	if !errors.As(err, &failure) {

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // hidden replaces secrets.
@@ -13,22 +14,23 @@ var (
 	// upload matches the state of an upload in a registry URL. Anyone who knows the
 	// state can continue the upload.
 	upload = regexp.MustCompile(`(/blobs/uploads?/).+$`)
-	// ofRegistry matches all other parts of registry URLs: names, tags, and digests
+	// ofRegistry matches the paths of all other registry URLs, which contain only
+	// names, tags, and digests
 	// (https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#endpoints).
-	ofRegistry = regexp.MustCompile(`^/v2/(?:[a-z0-9._/-]+/)?(?:blobs/uploads?/.*|tags/list|manifests/(?:\w[\w.-]{0,127}|` + digest + `)|(?:blobs|referrers)/` + digest + `)$`)
+	ofRegistry = lazyPattern(`^/v2/(?:[a-z0-9._/-]+/)?(?:blobs/uploads?/.*|tags/list|manifests/(?:\w[\w.-]{0,127}|` + digest + `)|(?:blobs|referrers)/` + digest + `)$`)
 	// version matches a provider version, by itself or in a file name.
 	version = regexp.MustCompile(`^(?:[a-z0-9_-]+_)?v?[0-9]+\.[0-9]+\.[0-9]+(?:[-+._].*)?$`)
 	// hash matches a digest in a path or tag. bareHash matches a digest that follows
 	// its algorithm, as in sha256/ab/abcd…/data.
-	hash       = regexp.MustCompile(`^` + digest + `(?:\.[a-z]+)?$`)
-	bareHash   = regexp.MustCompile(`^[0-9a-f]{64,128}$`)
+	hash       = lazyPattern(`^` + digest + `(?:\.[a-z]+)?$`)
+	bareHash   = lazyPattern(`^[0-9a-f]{64,128}$`)
 	algorithms = regexp.MustCompile(`^sha[0-9]{3}$`)
-	// hexadecimal matches tokens and UUIDs.
-	hexadecimal = regexp.MustCompile(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
+	// hexadecimal matches long hexadecimal strings, such as tokens and UUIDs.
+	hexadecimal = lazyPattern(`^(?:[0-9a-f]{32,}|[0-9A-F]{32,})$`)
 	word        = regexp.MustCompile(`[A-Za-z0-9]+`)
-	// ordinary matches words written by people. These consist of digits, of capital
-	// letters with digits in one place, or of lower-case letters with capital letters
-	// between them and digits in up to two places.
+	// ordinary matches words that people write: digits, capital letters with one group
+	// of digits, or lower-case letters with capital letters between them and up to two
+	// groups of digits.
 	ordinary = regexp.MustCompile(`^(?:[0-9]+|[A-Z]+[0-9]*[A-Z]*|[a-z]?[0-9]*|` + letters + `(?:[0-9]+` + letters + `)?[0-9]*)$`)
 )
 
@@ -37,12 +39,19 @@ const (
 	letters = `(?:[A-Z]?[a-z])?(?:[A-Z]*[a-z]{2,})+[A-Z]*`
 )
 
+// lazyPattern returns a function that compiles a pattern when it is first called. The
+// patterns for digests and tags are expensive to compile, and most runs don't need
+// them.
+func lazyPattern(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // redactPath removes potential secrets from an escaped path, because some signed URLs
-// contain tokens in their paths. It keeps the names of repositories and packages,
-// versions, and digests.
+// contain tokens in their paths. It keeps repository names, package names, versions,
+// and digests.
 func redactPath(path string) string {
 	path = upload.ReplaceAllString(path, "${1}"+hidden)
-	if ofRegistry.MatchString(path) {
+	if ofRegistry().MatchString(path) {
 		return path
 	}
 	segments := strings.Split(path, "/")
@@ -52,7 +61,7 @@ func redactPath(path string) string {
 		if algorithms.MatchString(plain) {
 			readable = 3
 		}
-		if err != nil || isSecret(plain) && (readable == 0 || !bareHash.MatchString(plain)) {
+		if err != nil || isSecret(plain) && (readable == 0 || !bareHash().MatchString(plain)) {
 			segments[i] = hidden
 		}
 		readable = max(readable-1, 0)
@@ -63,10 +72,10 @@ func redactPath(path string) string {
 // isSecret reports whether a path segment could be a token. Tokens contain words that
 // people would not write.
 func isSecret(segment string) bool {
-	if version.MatchString(segment) || hash.MatchString(segment) {
+	if version.MatchString(segment) || hash().MatchString(segment) {
 		return false
 	}
-	if joined := strings.ReplaceAll(segment, "-", ""); hexadecimal.MatchString(joined) {
+	if joined := strings.ReplaceAll(segment, "-", ""); hexadecimal().MatchString(joined) {
 		return true
 	}
 	for _, w := range word.FindAllString(segment, -1) {

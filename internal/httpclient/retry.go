@@ -11,8 +11,8 @@ import (
 )
 
 // maxFreeRetries is the maximum number of retries that do not count as attempts,
-// because the host limited many concurrent requests. Each wave has fewer requests than
-// the previous wave, so few free retries are needed.
+// because the host limited many concurrent requests. Each wave of retries has fewer
+// requests than the previous one, so few free retries are needed.
 const maxFreeRetries = 10
 
 // retrier repeats requests after temporary failures. Redirects are handled above the
@@ -28,7 +28,7 @@ type retrier struct {
 }
 
 // RoundTrip implements http.RoundTripper. It repeats only requests whose body can be
-// read again. For all other requests, it converts a temporary status to a
+// read again. For any other request, it converts a temporary status to a
 // *[provider.StatusError]. A caller that can create the body again can then retry.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx := req.Context()
@@ -49,7 +49,7 @@ func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		s := t.decideRetry(req, resp, sent, tries.made+1)
 		if s.throttled.GaveUp {
-			resp = counted(resp, MaxTries) // a different retrier has already retried, so further retries are pointless
+			resp = counted(resp, MaxTries) // another retrier has already retried, so more retries are pointless
 		}
 		if !rewindable(req) || isWithoutRetry(ctx) {
 			if err == nil {
@@ -140,8 +140,9 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 	return req.GetBody()
 }
 
-// tries counts a request's failed attempts and free retries. [Get] adds it to its
-// context, so that retries after an incomplete body count toward the same limit.
+// tries counts a request's failed attempts and free retries. [Get] adds tries to the
+// context of its requests, so that retries after an incomplete body count toward the
+// same limit.
 type tries struct{ made, free int }
 
 // isLast reports whether the next attempt is the last.

@@ -21,8 +21,8 @@ var secretName = regexp.MustCompile(`(?i)^(?:.*[-_])?(?:token|secret|password|si
 
 // SentWith returns the credentials of a request and of the requests that were
 // redirected to it. The credentials can be in the headers, the URL, or the form, or
-// belong to a proxy. Before any text of the response becomes part of an error or log,
-// the text must pass through [text.Secrets.Text].
+// belong to a proxy. Any text from the response must pass through [text.Secrets.Text]
+// before it becomes part of an error or log.
 func SentWith(req *http.Request) text.Secrets {
 	var all text.Secrets
 	for req != nil {

@@ -73,11 +73,11 @@ type BodyEvent struct {
 	Bytes  int64
 	// After is the time since the request was sent.
 	After time.Duration
-	// Err is the error of an incomplete body, or nil.
+	// Err explains why the body is incomplete. It is nil if the body is complete.
 	Err error
 }
 
-// attempt contains the data of an attempt before it is sent.
+// attempt contains the number and the start time of an attempt for the tracer.
 type attempt struct {
 	number int
 	began  time.Time
@@ -175,8 +175,7 @@ func (b *tracedBody) end(err error) {
 	})
 }
 
-// parameter matches a challenge's parameters that are not secret (RFC 9110, section
-// 11.6.1).
+// parameter matches the parameters without secrets of a challenge (RFC 9110, section 11.6.1).
 var parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
 
 // challenges describes the credentials that a server requests.

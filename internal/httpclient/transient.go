@@ -40,7 +40,7 @@ func (e *RetryableError) Error() string { return e.Err.Error() }
 // Unwrap returns the marked error.
 func (e *RetryableError) Unwrap() error { return e.Err }
 
-// IsLimit reports whether err is a server's response that limits requests.
+// IsLimit reports whether err means that a server limits requests.
 func IsLimit(err error) bool {
 	var status *provider.StatusError
 	return errors.As(err, &status) && (status.Status == http.StatusTooManyRequests || status.Status == http.StatusServiceUnavailable)
@@ -91,8 +91,9 @@ func isTransientError(err error) bool {
 	return errors.As(err, &stream)
 }
 
-// streamError receives the HTTP/2 stream error of net/http. errors.As converts this
-// error to any struct with the same fields, such as golang.org/x/net/http2.StreamError.
+// streamError is the target of errors.As for the HTTP/2 stream error from net/http,
+// which converts to any struct with the same fields, such as
+// golang.org/x/net/http2.StreamError.
 type streamError struct {
 	StreamID uint32
 	Code     uint32

@@ -1,5 +1,5 @@
 // Package launch starts a provider in the same way as OpenTofu, requests its schema,
-// and stops it. This checks that a package works on this machine.
+// and stops it. Use it to check that a package works on this machine.
 //
 //	Package → unpack → process → handshake → schema → Report
 //
@@ -24,7 +24,7 @@ const (
 	// DefaultMaxOutput far exceeds the log output that providers print before they have
 	// sent their schemas.
 	DefaultMaxOutput = 16 << 20
-	// maxSchema is OpenTofu's limit.
+	// maxSchema is OpenTofu's limit for the size of a schema, in bytes.
 	maxSchema = 64 << 20
 )
 
@@ -37,7 +37,7 @@ type Options struct {
 	// used.
 	MaxOutput int64
 	// TempDir is the directory for unpacked packages and the provider's working
-	// directory. If empty, the system's directory for temporary files is used.
+	// directory. If empty, the system's temporary directory is used.
 	TempDir string
 }
 
@@ -49,7 +49,7 @@ func (o Options) maxOutput() int64 { return cmp.Or(o.MaxOutput, DefaultMaxOutput
 type Report struct {
 	// Protocol is the plugin protocol version that OpenTofu would use: 5 or 6.
 	Protocol int
-	// These fields are the numbers of objects in the schema.
+	// These fields contain the number of objects of each kind in the schema.
 	Resources, DataSources, Functions, EphemeralResources int
 	// Started is the time between the provider's start and the handshake.
 	Started time.Duration

@@ -18,8 +18,8 @@ import (
 
 // Package unpacks a package to a temporary directory and starts its executable in the
 // same way as OpenTofu. If the package is for a different platform, Package returns a
-// *[provider.PlatformError]. Otherwise, it returns errors of [Start], of the source,
-// and of reading the archive.
+// *[provider.PlatformError]. Otherwise, it returns errors from [Start], from the
+// source, and from reading the archive.
 func Package(ctx context.Context, src provider.Source, p provider.Package, o Options) (report Report, err error) {
 	defer func() {
 		if err != nil {
@@ -52,10 +52,10 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	return Start(ctx, filepath.Join(unpacked, name), o)
 }
 
-// Many calls a function for each release that the requirements specify exactly. If the
-// release has a package for this machine's platform, Many calls the function launch
-// with the package. Otherwise, it calls the function none with the release. If ctx is
-// canceled, Many stops and returns the last error. Otherwise, it returns all errors.
+// Many processes each release that the requirements specify exactly. If the release has
+// a package for this machine's platform, Many calls launch with the package. Otherwise,
+// it calls none with the release. If a release can't be read or ctx is canceled, Many
+// stops and returns the last error. Otherwise, it joins the errors from launch.
 func Many(ctx context.Context, src provider.Source, wanted []provider.Requirement, only []provider.Platform, launch func(context.Context, provider.Package) error, none func(provider.Release)) error {
 	here := provider.CurrentPlatform()
 	var problems []error
@@ -81,7 +81,7 @@ func Many(ctx context.Context, src provider.Source, wanted []provider.Requiremen
 
 // Allowed returns a function that starts a source's package with start, or calls
 // onDenied if the version is denied. If the package does not work, the function returns
-// a description of the problem.
+// a description of the problem instead of an error.
 func Allowed(src provider.Source, start func(context.Context, provider.Package) error, onDenied func(provider.Package)) func(context.Context, provider.Package) (string, error) {
 	return func(ctx context.Context, p provider.Package) (string, error) {
 		if list := provider.CapabilitiesOf(src).Denied; list != nil {

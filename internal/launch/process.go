@@ -226,8 +226,8 @@ func (*process) PluginToHost(network, address string) (string, string, error) {
 	return network, address, nil
 }
 
-// HostToPlugin returns an error. Its purpose is to translate addresses of servers to
-// which providers connect, but tofu-oci starts no such servers.
+// HostToPlugin returns an error. go-plugin uses it to translate the addresses of
+// servers to which providers connect, but tofu-oci starts no such servers.
 func (*process) HostToPlugin(string, string) (string, string, error) {
 	return "", "", errors.ErrUnsupported
 }

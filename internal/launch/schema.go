@@ -80,7 +80,7 @@ func diagnose(diagnostic []byte) error {
 }
 
 // eachField calls visit for each field of a message. The arguments are the field's
-// number and, for a length-delimited field, its content. For all other fields, the
+// number and, for a length-delimited field, its content. For any other field, the
 // second argument is the encoded value.
 func eachField(message []byte, visit func(protowire.Number, []byte) error) error {
 	for len(message) > 0 {

@@ -26,8 +26,8 @@ const stopping = 3 * time.Second
 
 // Causes of a canceled context that stopped a provider before it sent its schema.
 var (
-	errTime    = errors.New("over the time limit")
-	errOutput  = errors.New("over the output limit")
+	errTime    = errors.New("exceeded the time limit")
+	errOutput  = errors.New("exceeded the output limit")
 	errStopped = errors.New("stopped")
 )
 
@@ -143,7 +143,7 @@ func (p *process) problem(err, cause error, o Options) error {
 	case errors.Is(cause, errTime) && p.met:
 		return fail(Hung, "the provider did not send its schema within %s", o.timeout())
 	case errors.Is(cause, errTime) && line != "":
-		return fail(Handshake, "the provider did not complete the line of its handshake within %s: %q", o.timeout(), short(line))
+		return fail(Handshake, "the provider did not finish its handshake line within %s: %q", o.timeout(), short(line))
 	case errors.Is(cause, errTime):
 		return fail(Hung, "the provider printed no handshake within %s", o.timeout())
 	case cause != nil && !errors.Is(cause, errStopped):

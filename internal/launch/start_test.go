@@ -105,7 +105,7 @@ func TestStartRefuses(t *testing.T) {
 		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, text: "printed no handshake within 1s"},
 		"garbage":        {kind: launch.Message, text: "garbage"},
 		"endless":        {kind: launch.Flooded, text: "without a newline"},
-		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, text: `did not complete the line of its handshake within 10s: "1|6|un"`},
+		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, text: `did not finish its handshake line within 10s: "1|6|un"`},
 		"cut":            {kind: launch.Handshake, text: `incomplete handshake: "1|6|unix"`},
 		"closes":         {kind: launch.Handshake, text: "closed its output without a handshake"},
 		"netrpc":         {kind: launch.OtherProtocol, text: "does not use gRPC"},

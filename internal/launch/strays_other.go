@@ -2,6 +2,7 @@
 
 package launch
 
-// killStrays returns false. On Windows, processes cannot leave the group. On all other
-// systems, the processes cannot be distinguished from the user's other processes.
+// killStrays returns false. On Windows, processes cannot leave the group. On the
+// remaining systems, the processes cannot be distinguished from the user's other
+// processes.
 func killStrays(string) bool { return false }

@@ -21,8 +21,8 @@ import (
 // zero value is ready to use and never removes values. Set the fields before the first
 // call.
 type Memo[K comparable, V any] struct {
-	// Lifetime is the time for which a value is cached, measured from the start of the
-	// value's call. If 0, values never expire.
+	// Lifetime is how long a value is cached, measured from the start of the call that
+	// obtained it. If 0, values never expire.
 	Lifetime time.Duration
 	// Size limits the sum of SizeOf over all values. If 0, the sum is unlimited. The
 	// least recently used values are removed first. A value that is larger than Size is
@@ -139,7 +139,7 @@ func (m *Memo[K, V]) run(ctx context.Context, key K, c *call[V], fetch func(cont
 	c.aborted = c.err != nil && ctx.Err() != nil && m.Detached == 0
 }
 
-// Lookup returns the cached value of a key.
+// Lookup returns the cached value for a key.
 func (m *Memo[K, V]) Lookup(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

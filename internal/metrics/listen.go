@@ -18,8 +18,8 @@ const (
 	maxConnections = 16
 )
 
-// Listen serves metrics and the paths of probes until the returned function is called.
-// onError receives the error if serving fails.
+// Listen serves metrics and probes until the returned function is called. onError
+// receives the error if serving fails.
 func Listen(ctx context.Context, l net.Listener, metrics, probes http.Handler, onError func(error)) (closeServer func()) {
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", metrics)

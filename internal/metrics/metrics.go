@@ -80,7 +80,8 @@ func New(version string) *Server {
 	return s
 }
 
-// Watch returns events that update the metrics and then call the given events.
+// Watch returns event functions that update the metrics and then call the functions in
+// others.
 func (s *Server) Watch(others serve.Events) serve.Events {
 	watched := others
 	watched.OnRequest = func(a serve.RequestEvent) {
@@ -121,7 +122,7 @@ func (s *Server) Watch(others serve.Events) serve.Events {
 	return watched
 }
 
-// Reloaded records that the file of rules has changed. If err is not nil, the file was
+// Reloaded records that the rules file has changed. If err is not nil, the file was
 // rejected, and the previous rules are still in force.
 func (s *Server) Reloaded(err error) {
 	if err != nil {
@@ -131,7 +132,7 @@ func (s *Server) Reloaded(err error) {
 	s.rulesCurrent.Set(1)
 }
 
-// archiveRoute is the route of zips.
+// archiveRoute is the label value for requests for zips.
 const archiveRoute = "archive"
 
 func (s *Server) onRequest(a serve.RequestEvent) {
@@ -148,7 +149,7 @@ func (s *Server) onRequest(a serve.RequestEvent) {
 	}
 }
 
-// Handler returns a handler that serves GET /metrics and rejects all other requests.
+// Handler returns a handler that serves GET /metrics and rejects any other request.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{

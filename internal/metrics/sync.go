@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// syncPrefix is the prefix of the names of metrics of sync apply.
+	// syncPrefix is the prefix of the metric names of sync apply.
 	syncPrefix  = "tofu_oci_sync_"
 	lastSuccess = syncPrefix + "last_success_timestamp_seconds"
 	// maxTextfile is the maximum size of an existing textfile in bytes. 10,000
@@ -24,8 +24,8 @@ const (
 
 // Sync contains the metrics of a run of sync apply, or of all shards of a run.
 type Sync struct {
-	// Declaration is the path of the declaration, which distinguishes several declarations
-	// on a host.
+	// Declaration is the path of the declaration. It distinguishes the declarations on
+	// a host.
 	Declaration string
 	// Finished is the time at which the run ended.
 	Finished time.Time
@@ -40,9 +40,9 @@ type Sync struct {
 	Newest map[string]time.Time
 }
 
-// WriteTextfile writes the metrics to a file for the textfile collector of Prometheus'
-// node exporter. It replaces the file atomically. If the run failed, WriteTextfile
-// copies the time of the last success from the existing file.
+// WriteTextfile writes the metrics to a file for the textfile collector of the
+// Prometheus node exporter. It replaces the file atomically. If the run failed,
+// WriteTextfile copies the time of the last success from the existing file.
 // https://github.com/prometheus/node_exporter#textfile-collector
 func (s Sync) WriteTextfile(path string) error {
 	succeeded := seconds(s.Finished)
@@ -60,7 +60,7 @@ func (s Sync) WriteTextfile(path string) error {
 	}
 	gauges(syncPrefix+"last_run_timestamp_seconds", "Time at which the last run ended.").WithLabelValues().Set(seconds(s.Finished))
 	gauges(syncPrefix+"last_run_exit_code", "Exit code of the last run.").WithLabelValues().Set(float64(s.ExitCode))
-	gauges(syncPrefix+"failed_actions", "Failed actions of the last run.").WithLabelValues().Set(float64(s.Failed))
+	gauges(syncPrefix+"failed_actions", "Failed actions in the last run.").WithLabelValues().Set(float64(s.Failed))
 	gauges(syncPrefix+"transferred_bytes", "Total size of the zips that the last run transferred.").WithLabelValues().Set(float64(s.Bytes))
 	if succeeded > 0 {
 		gauges(lastSuccess, "Time at which the last run with exit code 0 ended.").WithLabelValues().Set(succeeded)

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// Item is an action of a plan, or the result of an action.
+// Item is a planned action or the result of an action.
 type Item struct {
 	Action   string `json:"action"`
 	Provider string `json:"provider"`
@@ -32,7 +32,7 @@ type Item struct {
 	Reason string `json:"reason,omitempty"`
 	// Eligible is the earliest time at which a release can be mirrored or pruned.
 	Eligible string `json:"eligible,omitempty"`
-	// Locked lists the lock files that select a version to deny.
+	// Locked lists the lock files that contain a version to be denied.
 	Locked []string `json:"locked,omitempty"`
 	// Platforms lists the release's platforms in the target.
 	Platforms []string `json:"platforms,omitempty"`
@@ -51,12 +51,11 @@ const (
 // kinds describes all actions in the order in which summaries list them.
 var kinds = []struct {
 	kind sync.Kind
-	// The words toDo and done follow the number of actions in a summary: "3 to mirror", "3
-	// mirrored".
+	// The words toDo and done follow the number of actions in a summary: "3 to mirror",
+	// "3 mirrored".
 	toDo, done string
-	// status is the status of a planned item. after is the status of a result that
-	// publishes nothing. If after is empty, such a result has the same status as the
-	// planned item.
+	// status is the status of a planned item. after is the status after an action that
+	// publishes nothing. If after is empty, the status does not change.
 	status, after string
 }{
 	{sync.Mirror, "to mirror", "mirrored", StatusPlanned, ""},
@@ -105,7 +104,7 @@ func Planned(a sync.Action) Item {
 	return i
 }
 
-// Done returns the item for a result.
+// Done returns the item for the result of an action.
 func Done(r sync.Result) Item {
 	i := Planned(r.Action)
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
@@ -149,8 +148,8 @@ func (e *ErrorItem) Err() error {
 // Release returns the provider and the version.
 func (i Item) Release() string { return strings.TrimSpace(i.Provider + " " + i.Version) }
 
-// Details returns the reason for an action, and further information for users who
-// approve the action.
+// Details returns the reason for an action, and other information for users who approve
+// the action.
 func (i Item) Details() string {
 	text := i.Reason
 	if i.Eligible != "" && !strings.Contains(text, i.Eligible) {
@@ -165,7 +164,7 @@ func (i Item) Details() string {
 	return strings.TrimPrefix(text, "; ")
 }
 
-// Line returns the summary on one line: "3 to mirror, 12 unchanged" for a plan, or "3
+// Line returns the summary in one line: "3 to mirror, 12 unchanged" for a plan, or "3
 // mirrored, 1 failed, 12 unchanged" for results.
 func (d *Document) Line() string {
 	var parts []string

@@ -1,5 +1,5 @@
-// Package outcome describes errors, and the plans and results of sync. It merges the
-// results of shards and sends notifications to webhooks.
+// Package outcome converts errors, and the plans and results of sync, to JSON
+// documents. It merges the results of shards and sends notifications to webhooks.
 package outcome
 
 import (
@@ -53,7 +53,7 @@ type Summary struct {
 	Problems []ErrorItem `json:"problems,omitempty"`
 }
 
-// ErrorItem describes an error in the same format as in all documents.
+// ErrorItem describes an error in the format that all JSON documents use.
 type ErrorItem struct {
 	Message  string             `json:"message"`
 	Hint     string             `json:"hint,omitempty"`
@@ -61,7 +61,7 @@ type ErrorItem struct {
 	ExitCode int                `json:"exit_code"`
 }
 
-// Schema is the URL of the schema of documents.
+// Schema is the URL of the JSON Schema for documents.
 const Schema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/sync.schema.json"
 
 // Document is a plan, the result of a run, or the results of all shards of a run.
@@ -113,12 +113,12 @@ func (d *Document) Metrics(code int) metrics.Sync {
 	return m
 }
 
-// Merge reads the results of all shards of a run and sorts their items by provider. If
-// maxAge is not zero, older results are rejected. problems contains an error for each
-// file that can't be read and for each missing shard. If no file can be read, the
-// document is empty. If two results are for the same shard, Merge returns an error of
-// kind [provider.Misuse]. If the results have different declarations, it returns an
-// error of kind [provider.Conflict].
+// Merge reads the results of all shards of a run and sorts their items by provider.
+// problems contains an error for each file that can't be read, for each missing shard
+// and, if maxAge is not zero, for each result that is older than maxAge. If no file can
+// be read, the document is empty. If two results are for the same shard, Merge returns
+// an error of kind [provider.Misuse]. If the results have different declarations, it
+// returns an error of kind [provider.Conflict].
 func Merge(paths []string, maxAge time.Duration) (all *Document, problems []error, err error) {
 	all = &Document{Schema: Schema, Items: []Item{}}
 	places, count := map[int]string{}, 0
@@ -134,11 +134,11 @@ func Merge(paths []string, maxAge time.Duration) (all *Document, problems []erro
 		}
 		switch before := places[shard.Index]; {
 		case one.Summary.Declaration.Digest != all.Summary.Declaration.Digest, one.Summary.Trust != all.Summary.Trust:
-			return all, nil, provider.Errorf(provider.Conflict, "%s: this result has a different declaration or trust file than the other results", path)
+			return all, nil, provider.Errorf(provider.Conflict, "%s was produced with a different declaration or trust file than the other results", path)
 		case before == path:
 			return all, nil, provider.Errorf(provider.Misuse, "%s is specified twice", path)
 		case before != "" || shard.Count != count:
-			return all, nil, provider.Errorf(provider.Misuse, "%s and %s are not results of different shards of the same run", path, cmp.Or(before, paths[0]))
+			return all, nil, provider.Errorf(provider.Misuse, "%s and %s are results for the same shard or from different runs", path, cmp.Or(before, paths[0]))
 		}
 		places[shard.Index] = path
 		all.add(one)
@@ -157,14 +157,14 @@ func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err 
 	data, err := bounded.ReadFile(path, maxFile)
 	if err == nil {
 		if err = bounded.DecodeJSON(data, &d, maxValues); err != nil {
-			err = fmt.Errorf("not a result of sync apply --out: %w", err)
+			err = fmt.Errorf("not written by sync apply --out: %w", err)
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return d, shard, err // the error contains the path
 	case err == nil && (d.Schema != Schema || d.Summary.Finished.IsZero()):
-		err = errors.New("not a result of sync apply --out, or written by a different version")
+		err = errors.New("not written by sync apply --out, or written by a different version")
 	case err == nil && maxAge > 0 && time.Since(d.Summary.Finished) > maxAge:
 		err = fmt.Errorf("the result is too old: the run ended at %s", d.Summary.Finished.Format(time.RFC3339))
 	case err == nil:

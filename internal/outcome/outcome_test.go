@@ -68,7 +68,7 @@ func TestMergeErrors(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if all, problems, err := outcome.Merge([]string{broken}, 0); err != nil || len(problems) != 1 || len(all.Items) > 0 || !strings.Contains(problems[0].Error(), "not a result of sync apply") {
+	if all, problems, err := outcome.Merge([]string{broken}, 0); err != nil || len(problems) != 1 || len(all.Items) > 0 || !strings.Contains(problems[0].Error(), "not written by sync apply") {
 		t.Errorf("no result: %v, %v", problems, err)
 	}
 	for _, test := range []struct {
@@ -77,7 +77,7 @@ func TestMergeErrors(t *testing.T) {
 		want  string
 	}{
 		{[]string{first, first}, provider.Misuse, "is specified twice"},
-		{[]string{first, whole}, provider.Misuse, "are not results of different shards of the same run"},
+		{[]string{first, whole}, provider.Misuse, "are results for the same shard or from different runs"},
 		{[]string{first, other}, provider.Conflict, "different declaration or trust file"},
 	} {
 		if _, _, err := outcome.Merge(test.paths, 0); provider.KindOf(err) != test.kind || !strings.Contains(err.Error(), test.want) {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// timeout limits the duration of sending a notification, including retries.
+	// timeout is the maximum time for sending a notification, including retries.
 	timeout = 30 * time.Second
 	// maxResponse is the maximum number of bytes that are read from a response.
 	maxResponse = 4 << 10
@@ -45,8 +45,8 @@ type Webhook struct {
 	format   string
 }
 
-// NewWebhook returns the webhook whose URL is the value of an environment variable. It returns
-// an error if the value is not an HTTPS URL.
+// NewWebhook returns the webhook whose URL is the value of an environment variable. It
+// returns an error if the value is not an HTTPS URL.
 func NewWebhook(variable, value, format string) (Webhook, error) {
 	if value == "" {
 		return Webhook{}, provider.Errorf(provider.Misuse, "the environment variable %s is not set; it must contain the URL of the webhook", variable)
@@ -66,8 +66,8 @@ type SendOptions struct {
 	UserAgent string
 }
 
-// Send sends a message. In the format JSON, it also sends a summary. It does not follow
-// redirects, because a redirect would send the message to another server.
+// Send sends a message. In the [JSON] format, it also sends a summary. It does not
+// follow redirects, because a redirect would send the message to another server.
 func (w Webhook) Send(ctx context.Context, message string, summary any, o SendOptions) error {
 	body, err := w.body(message, summary)
 	if err == nil {

@@ -16,7 +16,7 @@ type Opener func(ctx context.Context) (io.ReadCloser, error)
 
 // HashAny hashes an archive of size bytes as a stream. If the size is unknown, size is
 // -1. If the archive cannot be streamed, HashAny opens the archive again, copies it to
-// a temporary file in spool, and hashes the file. HashAny returns the errors of open,
+// a temporary file in spool, and hashes the file. HashAny returns the errors from open,
 // [HashStream], and [Open].
 func HashAny(ctx context.Context, open Opener, size int64, spool string, options ...HashOption) (Contents, error) {
 	contents, err := streamed(ctx, open, func(body io.Reader) (Contents, error) { return HashStream(ctx, body, options...) })
@@ -46,7 +46,7 @@ func UnpackAny(ctx context.Context, open Opener, size int64, dir, spool string) 
 	})
 }
 
-// streamed reads an archive as a stream.
+// streamed opens an archive, passes the stream to read, and closes it.
 func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, error)) (Contents, error) {
 	body, err := open(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, 
 	return read(bounded.Reader(ctx, body))
 }
 
-// spooled reads an archive from a temporary file.
+// spooled copies an archive to a temporary file in dir and reads the file.
 func spooled(ctx context.Context, open Opener, size int64, dir string, read func(*Reader) (Contents, error)) (Contents, error) {
 	file, err := atomicfile.NewScratchFile(dir, size)
 	if err != nil {

@@ -26,14 +26,14 @@ var formats = map[string]format{
 	windows: peFormat,
 }
 
-// program is the content of a binary's header. The code uses only constants of the
-// standard library's debug packages, because these packages require the complete file:
-// ELF section headers are at the end of the file.
+// program describes a binary, based on its header. The code uses only constants from
+// the standard library's debug packages, because these packages require the complete
+// file: ELF section headers are at the end of the file.
 type program struct {
 	format format
-	// archs contains the architectures as GOARCH values. An architecture that Go does
-	// not support has its name in the binary format. A universal binary has several
-	// architectures.
+	// archs contains the architectures as GOARCH values. If Go does not support an
+	// architecture, archs contains its name in the binary format. A universal binary
+	// has several architectures.
 	archs []string
 	// systems contains the operating systems as GOOS values. It is empty if the binary
 	// does not specify a system.

@@ -130,7 +130,7 @@ func TestBinaries(t *testing.T) {
 
 		{"Mach-O for both", "darwin_amd64", universal, nil, nil},
 		{"Mach-O with an additional architecture", "darwin_arm64", universal, nil, nil},
-		{"Mach-O for both on Linux", "linux_amd64", universal, []string{"is Mach-O for amd64 and arm64; linux_amd64 needs ELF"}, nil},
+		{"Mach-O for both on Linux", "linux_amd64", universal, []string{"is Mach-O for amd64 and arm64; linux_amd64 requires ELF"}, nil},
 		{"Mach-O for both, neither matches", "darwin_386", universal, []string{"is Mach-O for amd64 and arm64, not for 386"}, nil},
 		{"Mach-O for all", "darwin_all", universal, nil, []string{"is Mach-O for amd64 and arm64, but no client uses the platform darwin_all; publish the zip once for each architecture, such as darwin_arm64"}},
 		{"Mach-O library", "darwin_arm64", machoFile(binary.LittleEndian, macho.Magic64, macho.CpuArm64, macho.TypeDylib), []string{"a Mach-O file of type Dylib"}, nil},
@@ -149,7 +149,7 @@ func TestBinaries(t *testing.T) {
 		{"PE without a header", "windows_amd64", "MZ" + strings.Repeat("\xff", 100), []string{"no PE header within"}, nil},
 		{"DOS program", "windows_amd64", "MZ" + strings.Repeat("\x00", 100), []string{"no PE header within"}, nil},
 		{"PE truncated", "windows_amd64", "MZ", []string{"no PE header within"}, nil},
-		{"PE truncated in the header", "linux_amd64", "MZ", []string{"is PE; linux_amd64 needs ELF"}, nil},
+		{"PE truncated in the header", "linux_amd64", "MZ", []string{"is PE; linux_amd64 requires ELF"}, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {

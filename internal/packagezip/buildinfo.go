@@ -24,9 +24,10 @@ const (
 	modulesStart = "\x30\x77\xaf\x0c\x92\x74\x08\x02\x41\xe1\xc1\x07\xe6\xd6\x18\xe6"
 	modulesEnd   = "\xf9\x32\x43\x31\x86\x18\x20\x72\x00\x82\x42\x10\x41\x16\xd8\xf2"
 
-	// maxGoVersion is the maximum length that fits in one byte of a varint.
+	// maxGoVersion is the maximum length of a Go version. This length fits in a varint
+	// of one byte.
 	maxGoVersion = 127
-	// The largest providers have about a thousand modules.
+	// The largest providers depend on about a thousand modules.
 	maxModulesSize = 1 << 20
 	maxModules     = 10_000
 )
@@ -34,14 +35,14 @@ const (
 // HashOption is an option of [NewHashWriter], [HashAny], and [Reader.Contents].
 type HashOption func(*hasher)
 
-// WithBuildInfo also reads the Go build information of the executable that OpenTofu
-// starts for a provider type. The information is in [Contents] BuildInfo.
+// WithBuildInfo requests the Go build information of the executable that OpenTofu
+// starts for a provider type. The information is returned in [Contents.BuildInfo].
 func WithBuildInfo(typ string) HashOption {
 	return func(h *hasher) { h.scan = &buildInfoScan{typ: typ} }
 }
 
 // buildInfoScan finds the build information of an executable without random access. It
-// stores one incomplete header, and the information of one file.
+// buffers at most one incomplete header.
 type buildInfoScan struct {
 	typ string
 	// name is the first file in lexical order that OpenTofu could start. active reports
@@ -50,10 +51,10 @@ type buildInfoScan struct {
 	active bool
 	found  *debug.BuildInfo
 	// data contains the offsets of the file's writable data. It is nil until the start
-	// of the file is known.
+	// of the file has been read.
 	data *span
-	// rest contains bytes that could be the start of a header. offset is their offset in
-	// the file, which is a multiple of buildInfoAlign.
+	// rest contains bytes that could be the start of a header. offset is their offset
+	// in the file, which is a multiple of buildInfoAlign.
 	rest   []byte
 	offset uint64
 }
@@ -68,7 +69,7 @@ func (s *buildInfoScan) begin(name string) {
 	}
 }
 
-// write scans the next bytes of a file. The first bytes must contain the headers of the
+// write scans the next bytes of a file. The first call must pass all headers of the
 // executable.
 func (s *buildInfoScan) write(p []byte) {
 	if !s.active || s.found != nil {
@@ -102,11 +103,11 @@ func (s *buildInfoScan) write(p []byte) {
 	s.offset += uint64(i)
 }
 
-// parseBuildInfo parses the build information at the start of b. more reports that b is
-// too short. If the information is invalid, info is nil, and no other header starts
-// after the first block and before size. Therefore, each byte is parsed only once, even
-// if an executable contains many invalid headers: the magic bytes are neither valid text
-// nor valid lengths.
+// parseBuildInfo parses the build information at the start of b. more reports whether b
+// is too short. If the information is invalid, info is nil, and the caller skips size
+// bytes. They contain no other header, because the magic bytes are neither valid text
+// nor valid lengths. Therefore, each byte is parsed only once, even if an executable
+// contains many invalid headers.
 func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	// 1. The header and the Go version.
 	if len(b) <= buildInfoHeader {
@@ -160,8 +161,8 @@ func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	return info, size + n + int(total), false
 }
 
-// isText reports whether b contains only lines of text. UTF-8 does not contain the first
-// magic byte.
+// isText reports whether b contains only lines of text. The first magic byte never
+// occurs in UTF-8.
 func isText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' || c == 0x7f || c == buildInfoMagic[0] {

@@ -21,11 +21,11 @@ func (r *Report) warn(format string, args ...any) {
 }
 
 // Check checks a provider package for a provider type and a platform. The archive must
-// follow the rules and contain an executable that OpenTofu recognizes. The executable
-// must be built for the platform.
+// be valid and contain an executable that OpenTofu recognizes. The executable must be
+// built for the platform.
 //
-// zip has size bytes. Check reads only the start of the executable and does not compare
-// contents with their CRC-32. If the package has problems, Check returns a
+// zip is size bytes long. Check reads only the start of the executable and does not
+// verify the CRC-32 of contents. If the package has problems, Check returns a
 // *[CheckError] with all problems, together with a valid report. If reading zip fails,
 // Check returns the read error.
 func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report, error) {
@@ -49,7 +49,7 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 	}
 	report := Report{Executable: name}
 	if len(others) > 0 {
-		report.warn("OpenTofu starts %q, the first in lexical order, and never %s", name, enumerate(others))
+		report.warn("OpenTofu starts %q, which is first in lexical order, and ignores %s", name, enumerate(others))
 	}
 
 	// 3. Check the executable.

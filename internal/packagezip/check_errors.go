@@ -30,8 +30,8 @@ func (s *source) ReadAt(p []byte, offset int64) (int, error) {
 	return n, err
 }
 
-// attribute returns the source's read error, if any. Otherwise, it returns err as a
-// problem of the package.
+// attribute returns err if reading the source failed. Otherwise, it returns a
+// *[CheckError] with the messages of err.
 func (s *source) attribute(err error) error {
 	if s.err != nil {
 		return err

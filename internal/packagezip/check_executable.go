@@ -29,23 +29,23 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// checkMode checks that the file's mode allows execution. OpenTofu sets the mode that
+// checkMode reports a mode that doesn't allow execution. OpenTofu sets the mode that
 // the archive specifies. If the archive specifies no mode, OpenTofu uses the zip
 // library's default, 0666.
 func (e *candidate) checkMode(file *zip.File) {
 	switch {
 	case e.platform.OS == windows:
-		// Without a Unix mode, OpenTofu uses the file's name.
+		// On Windows, the file's name determines whether it is executable.
 	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
 		e.warn("has no Unix mode, probably because the archive was created on Windows; OpenTofu would install it as a file that is not executable")
 	case file.Mode()&0o111 == 0:
-		e.refuse("is not executable (mode %04o); OpenTofu would install it and fail to start it", file.Mode().Perm())
+		e.refuse("is not executable (mode %04o); OpenTofu would install it, but fail to start it", file.Mode().Perm())
 	}
 }
 
-// checkContent checks the first bytes of the file.
+// checkContent reports problems with the first bytes of the file.
 func (e *candidate) checkContent(start []byte) {
-	// Unix can start scripts of both kinds. On Windows, the extension matters.
+	// Windows starts scripts with these extensions.
 	isBatch := e.platform.OS == windows && slices.Contains([]string{".bat", ".cmd"}, strings.ToLower(path.Ext(e.name)))
 	if e.platform.OS == windows && !isBatch && !strings.EqualFold(path.Ext(e.name), ".exe") {
 		e.warn("does not end in .exe, which Windows requires for programs")
@@ -60,7 +60,7 @@ func (e *candidate) checkContent(start []byte) {
 	case bytes.HasPrefix(start, []byte("#!")):
 		e.checkScript(start)
 	default:
-		e.warn("is neither a binary nor a script with #!")
+		e.warn("is neither a binary nor a script with a #! line")
 	}
 }
 
@@ -68,13 +68,13 @@ func (e *candidate) checkScript(start []byte) {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	switch {
 	case e.platform.OS == windows:
-		e.warn("is a script with #!, which Windows does not start")
+		e.warn("is a script with a #! line, which Windows cannot run")
 	case bytes.HasSuffix(line, []byte("\r")):
-		e.warn("has a Windows line ending in its first line, so the name of the interpreter contains a carriage return")
+		e.warn("has a Windows line ending in its first line, so the interpreter's name contains a carriage return")
 	}
 }
 
-// checkBinary compares a binary with the platform.
+// checkBinary reports a binary that is not built for the platform.
 func (e *candidate) checkBinary(found program) {
 	want, isKnown := formats[e.platform.OS]
 	switch {
@@ -82,7 +82,7 @@ func (e *candidate) checkBinary(found program) {
 		e.warn("is %s; the binary format of %s is unknown", found, e.platform.OS)
 		return
 	case found.format != want:
-		e.refuse("is %s; %s needs %s", found, e.platform, want)
+		e.refuse("is %s; %s requires %s", found, e.platform, want)
 		return
 	case found.defect != "":
 		e.refuse("%s", found.defect)

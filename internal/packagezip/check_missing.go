@@ -8,8 +8,8 @@ import (
 	"github.com/klauspost/compress/zip"
 )
 
-// missing describes the problem that OpenTofu finds no executable, and lists files with
-// similar names.
+// missing returns the message for a package in which OpenTofu finds no executable. It
+// lists files with similar names.
 func missing(typ string, files []*zip.File) string {
 	var near []string
 	for _, file := range files {
@@ -38,7 +38,8 @@ func nearMiss(typ, name string) string {
 	return ""
 }
 
-// isNamed reports whether OpenTofu would start a file with this name.
+// isNamed reports whether OpenTofu recognizes a file with this name as the provider's
+// executable.
 func isNamed(typ, base string) bool {
 	rest, found := strings.CutPrefix(base, executablePrefix+typ)
 	return found && (rest == "" || rest[0] == '_' || rest[0] == '.')

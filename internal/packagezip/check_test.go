@@ -64,16 +64,16 @@ func TestCheck(t *testing.T) {
 		{"a script", "linux_amd64", []file{{name: name, content: "#!/usr/bin/env python3\n"}, {name: "lib/x.py"}}, name, nil, nil},
 		{"a script of one line", "darwin_arm64", []file{{name: name, content: "#!/bin/true"}}, name, nil, nil},
 		{"several", "linux_amd64", []file{{name: name + "_v2", content: linux}, {name: name + ".sig", content: "text"}, {name: name + "_v10", content: linux}}, name + ".sig", nil, []string{
-			`starts "terraform-provider-x.sig", the first in lexical order, and never "terraform-provider-x_v10", "terraform-provider-x_v2"`,
-			"neither a binary nor a script with #!",
+			`starts "terraform-provider-x.sig", which is first in lexical order, and ignores "terraform-provider-x_v10", "terraform-provider-x_v2"`,
+			"neither a binary nor a script with a #! line",
 		}},
-		{"text", "linux_amd64", []file{{name: name, content: "echo hello\n"}}, name, nil, []string{"neither a binary nor a script with #!"}},
+		{"text", "linux_amd64", []file{{name: name, content: "echo hello\n"}}, name, nil, []string{"neither a binary nor a script with a #! line"}},
 		{"an empty executable", "linux_amd64", []file{{name: name}}, name, []string{"is empty"}, nil},
 		{"carriage return", "linux_amd64", []file{{name: name, content: "#!/bin/sh\r\necho\n"}}, name, nil, []string{"carriage return"}},
 		{"carriage return further down", "linux_amd64", []file{{name: name, content: "#!/bin/sh\necho\r\n"}}, name, nil, nil},
 
 		{"not executable", "linux_amd64", []file{{name: name, content: linux, header: mode(0o644)}}, name, []string{"is not executable (mode 0644); OpenTofu would"}, nil},
-		{"all problems at once", "linux_amd64", []file{{name: name, content: macho64(macho.CpuArm64), header: mode(0o600)}}, name, []string{"is not executable (mode 0600)", "is Mach-O for arm64; linux_amd64 needs ELF"}, nil},
+		{"all problems at once", "linux_amd64", []file{{name: name, content: macho64(macho.CpuArm64), header: mode(0o600)}}, name, []string{"is not executable (mode 0600)", "is Mach-O for arm64; linux_amd64 requires ELF"}, nil},
 		{"an irrelevant mode", "windows_amd64", []file{{name: name + ".exe", content: win, header: mode(0o644)}}, name + ".exe", nil, nil},
 		{"zipped on Windows", "linux_amd64", []file{{name: name, content: linux, header: made(ntfs, 0x20)}}, name, nil, []string{"has no Unix mode"}},
 		{"zipped without modes", "linux_amd64", []file{{name: name, content: linux, header: made(unix, 0)}}, name, nil, []string{"has no Unix mode"}},
@@ -81,7 +81,7 @@ func TestCheck(t *testing.T) {
 
 		{"Windows without .exe", "windows_amd64", []file{{name: name + "_v1.0.0", content: win}}, name + "_v1.0.0", nil, []string{"does not end in .exe"}},
 		{"Windows batch", "windows_amd64", []file{{name: name + ".bat", content: "@echo off\r\n"}}, name + ".bat", nil, nil},
-		{"Windows script", "windows_amd64", []file{{name: name + ".exe", content: "#!/bin/sh\r\n"}}, name + ".exe", nil, []string{"which Windows does not start"}},
+		{"Windows script", "windows_amd64", []file{{name: name + ".exe", content: "#!/bin/sh\r\n"}}, name + ".exe", nil, []string{"which Windows cannot run"}},
 		{"Windows library", "windows_amd64", []file{{name: name + ".exe", content: dll}}, name + ".exe", []string{"an object file or a library"}, nil},
 		{"a batch file elsewhere", "linux_amd64", []file{{name: name + ".bat", content: "@echo off\r\n"}}, name + ".bat", nil, []string{"neither a binary nor"}},
 	}

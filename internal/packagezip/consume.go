@@ -19,7 +19,7 @@ type sink interface {
 	begin(name string) error
 	write(p []byte) error
 	end(name string) error
-	// finish is called after the archive is verified.
+	// finish is called after the archive has been verified.
 	finish(ctx context.Context, entries []entry) error
 	contents() Contents
 }
@@ -90,8 +90,8 @@ func deliver(to sink, p chunk) error {
 	return nil
 }
 
-// visit is a [visitor]. It returns read errors and sink errors. A sink error can
-// concern an earlier chunk.
+// visit is a [visitor]. It returns read errors and sink errors. The cause of a sink
+// error can be an earlier chunk.
 func (b *pipeline) visit(name string, content io.Reader) error {
 	for first := true; ; first = false {
 		buffer, err := b.freeBuffer()

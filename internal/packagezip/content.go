@@ -15,8 +15,8 @@ import (
 // inputBuffer is the size of the decompressor's read buffer.
 const inputBuffer = 64 << 10
 
-// input reads the bytes of an archive. It tracks the offset, and stores errors of the
-// source separately from errors of the decompressor.
+// input reads the bytes of an archive. It tracks the offset, and stores errors from the
+// source separately from errors from the decompressor.
 type input struct {
 	src    io.Reader
 	limits limits
@@ -25,7 +25,7 @@ type input struct {
 	buffer  *bufio.Reader
 	inflate io.Reader
 	read    int64
-	err     error // error of the source
+	err     error // error from the source
 }
 
 func newInput(limits limits) *input {
@@ -64,7 +64,7 @@ func (in *input) failure() error {
 	return in.err
 }
 
-// short returns an error about missing bytes.
+// short returns the source's error, or an error for a truncated archive.
 func (in *input) short(name string) error {
 	if err := in.failure(); err != nil {
 		return err
@@ -73,7 +73,8 @@ func (in *input) short(name string) error {
 }
 
 // content reads an entry's content. It returns an error if the content exceeds the
-// limit. After the content's end, problem compares the content with the header.
+// limit. After reading to the end, call problem to check the content against the
+// header.
 type content struct {
 	in   *input
 	name string
@@ -127,17 +128,16 @@ func (c *content) packed() uint64 {
 	return uint64(c.in.offset() - c.start) //nolint:gosec // offsets only grow
 }
 
-// problem compares the content with the values in the header. It returns nil if they
-// match.
+// problem returns an error if the content does not match the header.
 func (c *content) problem(want header) error {
 	if failure := c.in.failure(); failure != nil {
 		return failure
 	}
 	switch packed := c.packed(); {
 	case c.size != want.size:
-		return entryError(c.name, "has %d bytes, but declares %d", c.size, want.size)
+		return entryError(c.name, "is %d bytes long, but declares %d", c.size, want.size)
 	case packed != want.packed:
-		return entryError(c.name, "has %d compressed bytes, but declares %d", packed, want.packed)
+		return entryError(c.name, "has a compressed size of %d bytes, but declares %d", packed, want.packed)
 	case c.crc != want.crc:
 		return entryError(c.name, "has content that does not match its CRC-32")
 	}

@@ -31,9 +31,8 @@ type Contents struct {
 	BuildInfo *debug.BuildInfo
 }
 
-// VerifyH1 compares an unsigned h1 hash with the archive's hash. If stated is empty,
-// VerifyH1 returns nil. If the hashes differ, it returns a *[sums.MismatchError] that
-// contains name.
+// VerifyH1 verifies an unsigned h1 hash. If stated is not empty and differs from the
+// archive's hash, VerifyH1 returns a *[sums.MismatchError] that contains name.
 func (c Contents) VerifyH1(name, stated string) error {
 	if stated != "" && stated != c.H1 {
 		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}
@@ -46,7 +45,7 @@ func (c Contents) VerifyH1(name, stated string) error {
 // must return when ctx is canceled.
 //
 // The contents are trustworthy only after src has returned io.EOF, so src should verify
-// a digest. HashStream returns errors of src unchanged. Errors about the archive wrap
+// a digest. HashStream returns errors from src unchanged. Errors about the archive wrap
 // [ErrArchive]. A *[NotStreamableError] means that the archive must be read with
 // [Open].
 func HashStream(ctx context.Context, src io.Reader, options ...HashOption) (Contents, error) {
@@ -65,7 +64,7 @@ func hashStream(ctx context.Context, src io.Reader, limits limits, options ...Ha
 type hasher struct {
 	hash   hash.Hash
 	hashed []hashed
-	// scan finds the build information. If nil, it is not needed.
+	// scan finds the build information. If nil, no file is scanned.
 	scan *buildInfoScan
 }
 

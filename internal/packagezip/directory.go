@@ -14,15 +14,15 @@ const (
 	// 100 bytes.
 	maxDirectory = 16 << 20
 	// endWindow is the size of the archive's last part, which is searched for the end
-	// record. This part includes the zip64 records and has the same size as in other
-	// zip readers.
+	// record. This part includes the zip64 records. Other zip readers search a part of
+	// the same size.
 	endWindow = 65<<10 + lengthEnd64 + lengthLocator
 )
 
 // errDirectory is the error for a central directory that is too large.
 var errDirectory = archiveError("has a central directory that exceeds %d bytes", maxDirectory)
 
-// ending contains the values of the records after the central directory.
+// ending contains values from the records after the central directory.
 type ending struct {
 	// start and end are the offsets of the central directory.
 	start, end int64
@@ -42,7 +42,7 @@ func locate(window []byte, size int64) (ending, error) {
 	le := binary.LittleEndian
 	at := findEnd(window)
 	if at < 0 {
-		return ending{}, fmt.Errorf("reading zip directory: %w", zip.ErrFormat)
+		return ending{}, fmt.Errorf("reading the zip directory: %w", zip.ErrFormat)
 	}
 	b := window[at:]
 	if int(le.Uint16(b[20:]))+lengthEnd != len(b) {
@@ -99,7 +99,7 @@ func wideEnd(b []byte, at int64) bool {
 		le.Uint64(locator[8:]) == uint64(at) //nolint:gosec // b is a part of the archive
 }
 
-// fits reports whether a narrow field is consistent with the zip64 field.
+// fits reports whether a narrow field equals the zip64 field or has all bits set.
 func fits(narrow, all, wide uint64) bool {
 	return narrow == all || narrow == wide
 }

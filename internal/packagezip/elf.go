@@ -38,9 +38,9 @@ var elfArchs = map[elfTarget]string{
 	{elf.EM_S390, elf.ELFCLASS64, elf.ELFDATA2MSB}:      "s390x",
 }
 
-// elfSystems maps each ABI to operating systems. All systems use ELFOSABI_NONE, and
-// compilers for several systems use ELFOSABI_LINUX. DragonFly is derived from FreeBSD,
-// and illumos from Solaris.
+// elfSystems maps ABIs to operating systems. It omits ELFOSABI_NONE, which all systems
+// use, and ELFOSABI_LINUX, which compilers for several systems use. DragonFly is
+// derived from FreeBSD, and illumos from Solaris.
 var elfSystems = map[elf.OSABI][]string{
 	elf.ELFOSABI_FREEBSD: {"freebsd", "dragonfly"},
 	elf.ELFOSABI_NETBSD:  {"netbsd"},

@@ -27,20 +27,20 @@ func OpenFile(ctx context.Context, path string) (*os.File, int64, error) {
 		return nil, 0, fmt.Errorf("%s is not a regular file", path)
 	}
 	if info.Size() > artifact.MaxZipSize {
-		return nil, 0, fmt.Errorf("%s has %d bytes; a package must not exceed %d bytes", path, info.Size(), int64(artifact.MaxZipSize))
+		return nil, 0, fmt.Errorf("%s is %d bytes long; a package must not exceed %d bytes", path, info.Size(), int64(artifact.MaxZipSize))
 	}
 	f, err := os.Open(filepath.Clean(path))
 	return f, info.Size(), err
 }
 
-// Measured contains the results of reading a zip in one pass.
+// Measured contains the digest and the size of a zip.
 type Measured struct {
 	Digest digest.Digest
 	// Size is the size in bytes.
 	Size int64
 }
 
-// MeasureFile reads a zip in one pass.
+// MeasureFile computes the digest of a zip.
 func MeasureFile(ctx context.Context, path string) (Measured, error) {
 	f, size, err := OpenFile(ctx, path)
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	maxDepth = 64
 )
 
-// checkName returns the problem of an entry's name, or an empty string. It applies the
-// rules of all systems, so that the result is the same on every system.
+// checkName returns the problem with an entry's name, or an empty string. It applies
+// the rules of all systems, so that the result is the same on every system.
 func checkName(name string) string {
 	switch {
 	case name == "":
@@ -30,9 +30,9 @@ func checkName(name string) string {
 	case !utf8.ValidString(name):
 		return "has a name that is not UTF-8"
 	case strings.HasPrefix(name, "/"):
-		return "has an absolute name"
+		return "has an absolute path"
 	case strings.Contains(name, `\`):
-		return "has a backslash in its name, which is a separator on Windows"
+		return "has a name with a backslash, which is a separator on Windows"
 	}
 	elements := splitName(name)
 	if len(elements) > maxDepth {

@@ -16,7 +16,7 @@ import (
 	"slices"
 )
 
-// Reader reads an archive that passed the validation.
+// Reader reads an archive that passed validation.
 type Reader struct {
 	src    io.ReaderAt
 	limits limits
@@ -75,9 +75,9 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	return &Reader{src: src, limits: limits, entries: placed}, nil
 }
 
-// checkBase rejects an ambiguous archive with bytes before its start. Such an archive
-// contains central directories both at the declared offset and at the offset without
-// those bytes. Some readers use the first, and some use the second.
+// checkBase checks an archive with bytes before its start. It returns an error if
+// another central directory is at the declared offset, because readers differ in
+// whether they add the length of these bytes to the offset.
 func checkBase(src io.ReaderAt, end ending) error {
 	if end.base == 0 {
 		return nil
@@ -140,10 +140,10 @@ func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// layOut compares the archive with its central directory. Local headers must have the
-// same values as the central directory, and entries must neither overlap nor leave
-// gaps. Therefore, readers that stream the archive get the same result as readers that
-// use the central directory.
+// layOut returns the entries with their offsets, or an error if the archive differs
+// from its central directory. Local headers must have the same values as the central
+// directory, and entries must neither overlap nor leave gaps. Therefore, readers that
+// stream the archive get the same result as readers that use the central directory.
 func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	sorted := byOffset(entries)
 	if err := checkPrefix(src, sorted[0].offset); err != nil {
@@ -167,22 +167,21 @@ func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	return placed, nil
 }
 
-// checkPrefix checks the bytes before the first entry. A self-extracting program is
-// harmless. A second archive is rejected, because readers differ in which archive they
-// use.
+// checkPrefix returns an error if another archive precedes the first entry, because
+// readers differ in which archive they use. A self-extracting program is harmless.
 func checkPrefix(src io.ReaderAt, length int64) error {
 	b := make([]byte, min(length, 2))
 	if err := readAt(src, b, 0); err != nil {
 		return err
 	}
 	if string(b) == "PK" {
-		return archiveError("has data at its start that is not in its central directory")
+		return archiveError("starts with data that is not in its central directory")
 	}
 	return nil
 }
 
-// checkLocal compares an entry's local header with the central directory and returns
-// the content's offset. next is the offset of the next record.
+// checkLocal returns the offset of an entry's content, or an error if the entry's local
+// header differs from the central directory. next is the offset of the next record.
 func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	fault := func(problem string) (int64, error) {
 		return 0, entryError(e.name, "%s", problem)
@@ -216,8 +215,8 @@ func checkLocal(src io.ReaderAt, e entry, next int64) (begin int64, err error) {
 	return begin, nil
 }
 
-// checkRest checks that an entry's content and descriptor fill the space up to the next
-// record.
+// checkRest returns an error unless an entry's content and descriptor fill the space up
+// to the next record.
 func checkRest(src io.ReaderAt, e entry, begin, next int64) error {
 	room := next - begin
 	if e.packed > uint64(room) { //nolint:gosec // checkLocal has compared next and begin

@@ -165,7 +165,8 @@ func disagreement(local, central header) string {
 	case (local.flags^central.flags)&compared != 0:
 		return "has different flags in its local header"
 	}
-	// If a descriptor follows, the local header can omit its values.
+	// If a data descriptor follows the data, the local header can omit the CRC-32 and
+	// the sizes.
 	open := local.described()
 	unknown := func(size uint64) bool { return open && (size == 0 || size == math.MaxUint32) }
 	switch {

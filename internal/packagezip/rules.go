@@ -78,7 +78,7 @@ func entryError(name, format string, args ...any) error {
 	return fmt.Errorf("%w's entry %q %s", ErrArchive, name, fmt.Sprintf(format, args...))
 }
 
-// check returns the problems of all entries.
+// check returns the problems with the entries.
 func check(entries []entry, limits limits) error {
 	var problems []error
 	report := func(name, problem string) {

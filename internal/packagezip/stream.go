@@ -20,7 +20,7 @@ type NotStreamableError struct {
 }
 
 func (e *NotStreamableError) Error() string {
-	return fmt.Sprintf("the zip archive cannot be read as a stream, at byte %d: %s", e.Offset, e.Reason)
+	return fmt.Sprintf("the zip archive cannot be read as a stream beyond byte %d: %s", e.Offset, e.Reason)
 }
 
 // stream reads an archive in one pass.
@@ -30,9 +30,9 @@ type stream struct {
 	tree   *tree
 	// seen maps offsets to the entries read so far.
 	seen map[int64]arrived
-	// left is the number of bytes that contents can still use.
+	// left is the remaining limit for the size of contents, in bytes.
 	left uint64
-	// listing is the minimum size of the central directory.
+	// listing is the minimum size of the central directory for the entries read so far.
 	listing int
 }
 
@@ -44,9 +44,9 @@ type arrived struct {
 // walkStream visits the entries of an archive and reads src to its end. The caller must
 // not use the visited contents before walkStream has returned without an error.
 //
-// Errors of src take precedence over errors of the archive, because the received bytes
-// might be wrong. Therefore, walkStream reads the rest of src even if the archive is
-// invalid.
+// Errors from src take precedence over errors about the archive, because the received
+// bytes might be wrong. Therefore, walkStream reads the rest of src even if the archive
+// is invalid.
 func walkStream(ctx context.Context, src io.Reader, limits limits, visit visitor) ([]entry, error) {
 	s := &stream{in: newInput(limits), limits: limits, tree: newTree(), seen: map[int64]arrived{}, left: limits.contents}
 	s.in.reset(ctx, src)
@@ -142,7 +142,8 @@ func (s *stream) header() (header, error) {
 	return h, nil
 }
 
-// accept checks the rules that can be checked before the central directory is read.
+// accept returns an error if a header violates a rule that doesn't depend on the
+// central directory.
 func (s *stream) accept(h header) error {
 	if len(s.seen) == s.limits.entries {
 		return s.limits.tooMany()
@@ -168,7 +169,7 @@ func (s *stream) accept(h header) error {
 }
 
 // descriptor reads an entry's data descriptor. The descriptor does not declare its
-// length, so descriptor compares its values and the following bytes for each possible
+// length, so descriptor checks the values and the following bytes for each possible
 // length.
 func (s *stream) descriptor(h header) error {
 	const following = 4

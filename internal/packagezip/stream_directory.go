@@ -4,8 +4,8 @@ import (
 	"io"
 )
 
-// directory reads the archive to its end and compares the entries with the central
-// directory.
+// directory reads the archive to its end. It returns an error if the entries differ
+// from the central directory.
 func (s *stream) directory() ([]entry, error) {
 	// 1. Read the rest of the archive.
 	start := s.in.offset()
@@ -37,7 +37,8 @@ func (s *stream) directory() ([]entry, error) {
 	return entries, s.compare(entries)
 }
 
-// compare matches the central directory's entries with the entries that were read.
+// compare returns an error if the central directory's entries differ from the entries
+// that were read.
 func (s *stream) compare(entries []entry) error {
 	for _, e := range entries {
 		came, found := s.seen[e.offset]

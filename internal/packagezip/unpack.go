@@ -19,7 +19,7 @@ const (
 	modeDirectory  = 0o755
 	modeFile       = 0o644
 	modeExecutable = 0o755
-	// modeUnfinished is the mode of a file until the archive is verified.
+	// modeUnfinished is the mode of a file until the archive has been verified.
 	modeUnfinished = 0o600
 	// syncs is the number of files that are synced concurrently. File systems with a
 	// journal sync many files in one commit. With 64, a module with 1,000 files is
@@ -31,8 +31,9 @@ const (
 // returns the same errors as [HashStream] and sets the same file modes as
 // [Reader.Unpack].
 //
-// Until the complete archive is verified, each file has mode 0600, and its content is
-// not trustworthy. After an error, the caller must remove the contents of dir.
+// Until the complete archive has been verified, each file has mode 0600, and its
+// content is not trustworthy. After an error, the caller must remove the contents of
+// dir.
 func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) {
 		ahead := transfer.ReadAhead(src)
@@ -132,7 +133,7 @@ func (u *unpacker) begin(name string) error {
 	if err := u.mkdir(path.Dir(name)); err != nil {
 		return err
 	}
-	// O_EXCL causes an error if two names are equal on this file system.
+	// O_EXCL makes opening fail if two names are equal on this file system.
 	f, err := u.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, modeUnfinished)
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", name, err)
@@ -188,6 +189,7 @@ func (u *unpacker) finish(ctx context.Context, entries []entry) error {
 	return group.Wait()
 }
 
+// settle sets the mode of a file and syncs it.
 func (u *unpacker) settle(e entry) error {
 	f, err := u.root.OpenFile(e.name, os.O_WRONLY, 0)
 	if err != nil {
@@ -203,8 +205,7 @@ func (u *unpacker) settle(e entry) error {
 	return f.Close()
 }
 
-// modeOf returns the mode of a file. It preserves only the executable bits, and the
-// umask applies.
+// modeOf returns the mode of a file. It preserves only whether the file is executable.
 func modeOf(e entry) fs.FileMode {
 	executable := e.mode()&0o111 != 0
 	if !hasUnixMode(e.madeBy, e.attributes) {
@@ -216,9 +217,10 @@ func modeOf(e entry) fs.FileMode {
 	return modeFile
 }
 
-// hasUnixMode checks the upper byte of "version made by" and the upper half of the
-// external attributes (APPNOTE.TXT 4.4.2 and 4.4.15). Archivers without support for
-// modes set the external attributes to zero, even on Unix.
+// hasUnixMode reports whether an entry specifies a Unix mode, based on the upper byte
+// of "version made by" and the upper half of the external attributes (APPNOTE.TXT 4.4.2
+// and 4.4.15). Archivers without support for modes set the external attributes to zero,
+// even on Unix.
 func hasUnixMode(madeBy uint16, attributes uint32) bool {
 	const unix, darwin = 3, 19
 	system := madeBy >> 8

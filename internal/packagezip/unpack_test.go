@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +42,28 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// TestUnpackManyFiles checks the files and modes of an archive whose files are synced
+// together.
+func TestUnpackManyFiles(t *testing.T) {
+	t.Parallel()
+	var entries []entry
+	want := map[string]string{"d/": ""}
+	for i := range 100 {
+		name := fmt.Sprintf("d/%02d.sh", i)
+		entries, want[name] = append(entries, entry{name: name, content: name, header: mode(0o755)}), name
+	}
+	dir := t.TempDir()
+	if err := mustOpen(t, deflated(t, entries...)).Unpack(t.Context(), dir); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+		t.Errorf("unpacked (-want +got):\n%s", diff)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "d", "99.sh")); err != nil || runtime.GOOS != "windows" && info.Mode()&0o100 == 0 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
 // TestInconsistentArchives covers archives whose headers contradict the content.
 func TestInconsistentArchives(t *testing.T) {
 	t.Parallel()
@@ -50,12 +74,12 @@ func TestInconsistentArchives(t *testing.T) {
 		want string
 	}{
 		{"inflates to more than declared", patched(t, long, func(h *zip.FileHeader) { h.UncompressedSize64 = 1000 }), "exceeds its declared size"},
-		{"inflates to less than declared", patched(t, long, func(h *zip.FileHeader) { h.UncompressedSize64++ }), "has 1048576 bytes, but declares 1048577"},
+		{"inflates to less than declared", patched(t, long, func(h *zip.FileHeader) { h.UncompressedSize64++ }), "is 1048576 bytes long, but declares 1048577"},
 		{"other CRC-32", patched(t, long, func(h *zip.FileHeader) { h.CRC32++ }), "CRC-32"},
 		{"CRC-32 that looks unset", patched(t, long, func(h *zip.FileHeader) { h.CRC32 = 0 }), "CRC-32"},
 		{"content cut short", patchedContent(t, long, func(p []byte) []byte { return p[:len(p)/2] }), "truncated"},
 		{"content damaged", patchedContent(t, long, func(p []byte) []byte { return bytes.Repeat([]byte{0xff}, len(p)) }), "damaged"},
-		{"bytes after the content", patchedContent(t, long, func(p []byte) []byte { return append(p, "hidden"...) }), "compressed bytes"},
+		{"bytes after the content", patchedContent(t, long, func(p []byte) []byte { return append(p, "hidden"...) }), "compressed size of"},
 	}
 	for _, test := range tests {
 		t.Run(test.test, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 // writableData returns the offsets of an executable's initialized writable data, in
 // which linkers place the build information. Other parts can contain the build
 // information of embedded executables. If the format is unknown, writableData returns
-// the entire file.
+// the offsets of the entire file.
 func writableData(start []byte) *span {
 	found := span{start: math.MaxUint64}
 	switch {

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -55,8 +53,8 @@ type DecisionItem struct {
 	// Key is the fingerprint of the key that signed the record. The key itself isn't
 	// necessarily trusted.
 	Key string `json:"key,omitempty"`
-	// Foreign reports that the record is about a different release or repository, so that
-	// it has no effect.
+	// Foreign reports whether the record concerns a different release or repository,
+	// and therefore has no effect.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
@@ -91,7 +89,7 @@ func describeDecisions(records []repository.DecisionRecord) []DecisionItem {
 
 func (i DecisionItem) row() string {
 	remark := artifact.Decision{Reason: i.Reason, By: i.By}.String()
-	signed := "unsigned"
+	signed := "decision not signed"
 	if i.Key != "" {
 		signed = "signed by " + i.Key
 	}
@@ -99,7 +97,7 @@ func (i DecisionItem) row() string {
 		signed += ", expires " + i.Expires
 	}
 	if i.Foreign {
-		signed += joinWords(", no effect: is about", i.Repository, i.Provider, i.Version, i.Index)
+		signed += joinWords(", no effect: the decision is about", i.Repository, i.Provider, i.Version, i.Index)
 	}
 	return cells(i.Time, strings.TrimSpace(i.Kind+" "+i.Gate), i.Verdict, remark, signed)
 }
@@ -110,7 +108,7 @@ func (o *Report) ListHistory(records []repository.DecisionRecord) error {
 	for _, i := range items {
 		rows = append(rows, i.row())
 	}
-	return printItems(o, "list-history", items, none{}, table(rows))
+	return printItems(o, "list-history", items, none{}, o.table(rows))
 }
 
 // Decided reports the result of promote or deny.
@@ -128,9 +126,9 @@ func (o *Report) Decided(d approval.Decision) {
 	if o.DryRun && r.Status != publish.Unchanged {
 		status = "would be " + status
 	}
-	text := fmt.Sprintf("%s %s %s %s:%s@%s\n%s", r.Address, r.Version, status, repo, r.Tag, r.Digest, o.verdict(r.Address, i.Version, r.Verdict))
+	text := fmt.Sprintf("%s %s %s %s\n%s", r.Address, r.Version, status, reference(repo, r.Tag, i.Digest), o.verdict(r.Address, i.Version, r.Verdict))
 	if r.Status != publish.Denied && (r.Status != publish.Unchanged || o.Verbose) {
-		text += packageTable(i.Packages)
+		text += o.packageTable(i.Packages)
 	}
 	var details []string
 	switch {
@@ -139,33 +137,34 @@ func (o *Report) Decided(d approval.Decision) {
 	case r.Record != nil:
 		details = append(details, "previously denied: "+r.Record.String())
 	}
-	if r.Approval != nil {
+	if r.Approval != nil && r.Approval.String() != "" {
 		details = append(details, "approved: "+r.Approval.String())
 	}
-	if r.Stays != nil {
-		i.PendingTagError = r.Stays.Error()
+	if r.PendingTagError != nil {
+		i.PendingTagError = r.PendingTagError.Error()
 		details = append(details, pendingTagNote(r))
 	}
-	if r.Live != nil {
-		i.VersionTagError = r.Live.Error()
-		details = append(details, fmt.Sprintf("the tag %s was not deleted, so tofu init can still install the version: %v", artifact.Tag(r.Version), r.Live))
+	if r.VersionTagError != nil {
+		i.VersionTagError = r.VersionTagError.Error()
+		details = append(details, fmt.Sprintf("the tag %s was not deleted, so tofu init can still install the version: %v", artifact.Tag(r.Version), r.VersionTagError))
 	}
 	o.done(i, text+detailed(details))
 }
 
-// pendingTagNote explains why a pending or pruned tag was not deleted, and the consequence.
+// pendingTagNote explains why a pending or pruned tag was not deleted, and describes
+// the consequences.
 func pendingTagNote(r approval.Result) string {
 	tag := cmp.Or(r.From, artifact.PendingTag(r.Version))
 	switch {
-	case errors.Is(r.Stays, repository.ErrTagMoved):
-		return fmt.Sprintf("the tag %s was kept because another release was staged; promote it, too", tag)
+	case errors.Is(r.PendingTagError, repository.ErrTagMoved):
+		return fmt.Sprintf("the tag %s was kept because another release was staged; promote that release, too", tag)
 	case r.Status == publish.Denied:
-		return fmt.Sprintf("the tag %s was not deleted and points to the denial: %v", tag, r.Stays)
+		return fmt.Sprintf("the tag %s was not deleted and points to the denial: %v", tag, r.PendingTagError)
 	}
-	return fmt.Sprintf("the tag %s was not deleted, but OpenTofu ignores it; delete it with a tool for your registry: %v", tag, r.Stays)
+	return fmt.Sprintf("the tag %s was not deleted (%v), but OpenTofu ignores it; delete it with a tool for your registry", tag, r.PendingTagError)
 }
 
-// PendingItem is an item of list --pending.
+// PendingItem is an item that list --pending prints.
 type PendingItem struct {
 	Provider  string      `json:"provider"`
 	Version   string      `json:"version"`
@@ -174,69 +173,46 @@ type PendingItem struct {
 	Digest    string      `json:"digest"`
 	Platforms []string    `json:"platforms"`
 	Denial    *DenialItem `json:"denial,omitempty"`
-
-	row string
 }
 
-// ListPending prints pending, denied, and pruned releases. If all is true, the items
-// belong to several providers, and the text has a column with the provider.
-func (o *Report) ListPending(items []PendingItem, unknown []string, all bool) error {
+// ListPending prints pending, denied, and pruned releases. If several is true, the text
+// has a column with the provider. unknown contains the repositories whose provider is
+// unknown.
+func (o *Report) ListPending(lists []approval.Listed, unknown []string, several bool) error {
+	var items []PendingItem
 	var rows []string
-	for _, i := range items {
-		if all {
-			i.row = OneLine(i.Provider) + "\t" + i.row
+	for _, l := range lists {
+		if l.Missing != nil {
+			o.Warn("%s: %v", l.Address, l.Missing)
 		}
-		rows = append(rows, i.row)
+		for _, e := range l.Entries {
+			i := PendingItem{
+				Provider: l.Address.String(), Version: e.Version.String(), Status: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
+				Platforms: append([]string{}, text.Strings(e.Platforms)...), Denial: describeDenial(e.Record),
+			}
+			row := []string{i.Provider, i.Version, i.Status, strings.Join(i.Platforms, " "), pendingRemark(e)}
+			if !several {
+				row = row[1:]
+			}
+			items, rows = append(items, i), append(rows, cells(row...))
+		}
 	}
 	if len(rows) == 0 && !o.json {
 		o.Note("no pending, denied, or pruned releases")
 	}
-	return printItems(o, "list-pending", items, repositorySummary{unknown}, table(rows))
+	return printItems(o, "list-pending", items, repositorySummary{unknown}, o.table(rows))
 }
 
-// ListAllPending prints the staged versions of several providers. wanted selects the
-// versions, and unknown contains the repositories whose provider is unknown.
-func (o *Report) ListAllPending(lists []approval.Listed, wanted []provider.Requirement, unknown []string) error {
-	var items []PendingItem
-	for _, l := range lists {
-		items = append(items, PendingOf(l.Address, l.Entries, wanted...)...)
-		if l.Missing != nil {
-			o.Warn("%s: %v", l.Address, l.Missing)
-		}
-	}
-	return o.ListPending(items, unknown, true)
-}
-
-// PendingOf returns a provider's items that match one of the requirements, which can also be
-// about other providers.
-func PendingOf(a provider.Address, entries []approval.Entry, wanted ...provider.Requirement) []PendingItem {
-	var items []PendingItem
-	for _, e := range entries {
-		if slices.ContainsFunc(wanted, func(r provider.Requirement) bool {
-			return r.Address == a && (r.Constraint.IsZero() || r.Constraint.Allows(e.Version))
-		}) {
-			items = append(items, pendingItem(a, e))
-		}
-	}
-	return items
-}
-
-func pendingItem(a provider.Address, e approval.Entry) PendingItem {
-	i := PendingItem{
-		Provider: a.String(), Version: e.Version.String(), Status: string(e.State), Tag: e.Tag, Digest: e.Digest.String(),
-		Platforms: append([]string{}, text.Strings(e.Platforms)...), Denial: describeDenial(e.Record),
-	}
-	remark := ""
+func pendingRemark(e approval.Entry) string {
 	switch {
 	case e.State == publish.Promoted:
-		remark = "only the tag " + e.Tag + " is left"
+		return "only the tag " + e.Tag + " is left"
 	case e.State == approval.Pruned:
-		remark = "can be restored with tofu-oci promote"
+		return "can be restored with tofu-oci promote"
 	case e.Record != nil && e.State == publish.Pending:
-		remark = "previously denied: " + e.Record.String()
+		return "previously denied: " + e.Record.String()
 	case e.Record != nil:
-		remark = e.Record.String()
+		return e.Record.String()
 	}
-	i.row = cells(i.Version, i.Status, strings.Join(i.Platforms, " "), remark)
-	return i
+	return ""
 }

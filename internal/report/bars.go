@@ -14,11 +14,12 @@ import (
 )
 
 const (
-	// minBar is the minimum size of a zip that gets a progress bar, in bytes. Smaller zips
-	// are transferred too quickly.
+	// minBar is the minimum size, in bytes, of a zip that gets a progress bar. Smaller
+	// zips are transferred too quickly to need a bar.
 	minBar = 1 << 20
-	// barWidth is the maximum width of a bar, in columns.
-	barWidth = 40
+	// minBarWidth and maxBarWidth limit the width of bars in columns. Within these
+	// limits, a bar takes a third of the terminal's width.
+	minBarWidth, maxBarWidth = 20, 60
 	// shownFrom is the minimum duration of an activity without transfers. Shorter
 	// activities are not shown.
 	shownFrom = time.Second
@@ -30,16 +31,25 @@ const (
 // canDraw reports whether a file is a terminal that supports bars. The terminal must
 // have a size, and kind, the value of $TERM, must not be "dumb".
 func canDraw(f *os.File, kind string) bool {
-	fd := int(f.Fd())
-	if !term.IsTerminal(fd) || kind == "dumb" {
-		return false
-	}
-	columns, rows, err := term.GetSize(fd)
-	return err == nil && columns > 0 && rows > 0
+	return columnsOf(f) > 0 && kind != "dumb"
 }
 
-// bars draws a bar for each transfer of a large zip, a line for each step, and a bar for
-// the run.
+// columnsOf returns the width of a terminal in columns, or 0 if w is not a terminal or
+// the terminal has no size.
+func columnsOf(w io.Writer) int {
+	f, isFile := w.(*os.File)
+	if !isFile {
+		return 0
+	}
+	columns, rows, err := term.GetSize(int(f.Fd()))
+	if err != nil || rows == 0 {
+		return 0
+	}
+	return columns
+}
+
+// bars draws a bar for each transfer of a large zip, a line for each step, and a bar
+// for the run.
 type bars struct {
 	*mpb.Progress
 	run *run
@@ -50,7 +60,8 @@ type bars struct {
 }
 
 func newBars(terminal *os.File, r *run) *bars {
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(barWidth)), run: r, drawn: map[any]*mpb.Bar{}}
+	width := min(max(columnsOf(terminal)/3, minBarWidth), maxBarWidth)
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(width)), run: r, drawn: map[any]*mpb.Bar{}}
 }
 
 func (b *bars) handle(event any) {
@@ -86,22 +97,12 @@ func (b *bars) erase(drawn any) {
 	}
 }
 
-// drawRun draws the run's bar, which never moves backward.
+// drawRun draws the run's bar.
 func (b *bars) drawRun() *mpb.Bar {
-	var reached int64
-	return b.MustAdd(1, b.filledTo(func() (current, total int64) {
-		current = int64(b.run.finished) * perRelease
-		for _, w := range b.run.activities {
-			// A release is complete only when it is finished, even if all bytes have
-			// been transferred.
-			current += int64(float64(min(w.moved, w.total)) / float64(max(w.total, 1)) * (perRelease - 1))
-		}
-		reached = max(reached, current)
-		return reached, int64(b.run.planned) * perRelease
-	}), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(decorate(func(int) string {
+	return b.MustAdd(1, b.filledTo(b.run.position), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(decorate(func(columns int) string {
 		b.run.mu.Lock()
 		defer b.run.mu.Unlock()
-		return b.run.state(time.Now())
+		return fitting(b.run.state(time.Now()), columns)
 	})))
 }
 
@@ -118,8 +119,8 @@ func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	)
 }
 
-// filledTo returns the function that draws a bar. The bar shows the values of at, which
-// is called with b.run locked.
+// filledTo returns a function that draws a bar. To get the bar's values, the function
+// calls at while b.run is locked.
 func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	bar := mpb.BarStyle().Build()
 	return mpb.BarFillerFunc(func(w io.Writer, s decor.Statistics) error {
@@ -130,31 +131,61 @@ func (b *bars) filledTo(at func() (current, total int64)) mpb.BarFiller {
 	})
 }
 
-// decorate shows a text that has at most the given number of columns.
+// decorate returns a decorator that calls the function of with the number of available
+// columns and shows the returned text.
 func decorate(of func(columns int) string, c ...decor.WC) decor.Decorator {
 	return decor.Any(func(s decor.Statistics) string { return of(s.AvailableWidth) }, c...)
 }
 
-// state describes the run's progress, rate, and activities without transfers. The
-// caller must hold r.mu.
-func (r *run) state(now time.Time) string {
-	text := fmt.Sprintf("%d / %d", r.finished, r.planned)
-	if r.moved > 0 {
-		text += fmt.Sprintf("  %s  %s/s", Size(r.moved), Size(r.meter.Rate(now, r.moved)))
+// position returns the run's progress and its total, in thousandths of releases. The
+// progress never decreases. The caller must hold r.mu.
+func (r *run) position() (current, total int64) {
+	current = int64(r.finished) * perRelease
+	for _, w := range r.activities {
+		// A release is complete only when it is finished, even if all bytes have been
+		// transferred.
+		current += int64(float64(min(w.moved, w.total)) / float64(max(w.total, 1)) * (perRelease - 1))
 	}
-	under := r.lasting(now, shownFrom)
-	if len(under) > 0 {
-		text += "  " + under[0]
-	}
-	if len(under) > 1 {
-		text += fmt.Sprintf(", and %d more", len(under)-1)
-	}
-	return text
+	r.reached = max(r.reached, current)
+	return r.reached, int64(r.planned) * perRelease
 }
 
-// state describes a transfer's progress in several forms, for example "12.0 MB / 300.0
-// MB  9.5 MB/s  30 s left". Shorter forms for narrow terminals follow. After the last
-// byte, state describes how long the registry has been processing the upload.
+// state describes the run's progress, bytes, rate, remaining time, and activities
+// without transfers. The first description is complete. Shorter ones for narrow
+// terminals follow. The total number of bytes is estimated from the progress so far.
+// The caller must hold r.mu.
+func (r *run) state(now time.Time) []string {
+	short := fmt.Sprintf("%d / %d", r.finished, r.planned)
+	text := short
+	if r.moved > 0 {
+		rate := r.meter.Rate(now, r.moved)
+		text += "  " + Size(r.moved)
+		current, total := r.position()
+		estimate := float64(r.moved) * float64(total) / float64(max(current, 1))
+		isKnown := current >= total/100 && current < total
+		if isKnown {
+			text += " of about " + Size(int64(estimate))
+		}
+		text += fmt.Sprintf("  %s/s", Size(rate))
+		if isKnown && rate > 0 {
+			rest := remaining(int64(estimate)-r.moved, rate) + " left"
+			text, short = text+"  "+rest, short+"  "+rest
+		}
+	}
+	under := r.lasting(now, shownFrom)
+	if len(under) == 0 {
+		return []string{text, short}
+	}
+	activity := "  " + under[0]
+	if len(under) > 1 {
+		activity += fmt.Sprintf(", and %d more", len(under)-1)
+	}
+	return []string{text + activity, text, short}
+}
+
+// state describes a transfer's progress. The first description is complete, for example
+// "12.0 MB / 300.0 MB 9.5 MB/s 30 s left". Shorter ones for narrow terminals follow.
+// After the last byte, they show how long the registry has been processing the upload.
 func (t *transfer) state(now time.Time) []string {
 	if !t.full.IsZero() {
 		finishing := "finishing: " + formatDuration(now.Sub(t.full))
@@ -176,8 +207,8 @@ func (t *transfer) state(now time.Time) []string {
 	return []string{text + speed + "  " + rest, text + "  " + rest, rest}
 }
 
-// fitting returns the first text that fits into the columns. If no text fits, it
-// returns the last text.
+// fitting returns the first text that fits into the given number of columns. If no text
+// fits, it returns the last text.
 func fitting(texts []string, columns int) string {
 	for _, text := range texts {
 		if len(text) <= columns {
@@ -187,7 +218,7 @@ func fitting(texts []string, columns int) string {
 	return texts[len(texts)-1]
 }
 
-// shortened truncates a text to a number of columns.
+// shortened truncates a string to the given number of columns.
 func shortened(text string, columns int) string {
 	if runes := []rune(text); len(runes) > columns {
 		return string(runes[:max(columns-1, 0)]) + "…"

@@ -96,7 +96,7 @@ func TestRunBar(t *testing.T) {
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")
 
-// readUntil reads the screen until the screen contains a text.
+// readUntil reads the screen until the screen contains the given text.
 func readUntil(t *testing.T, screen io.Reader, text string) string {
 	t.Helper()
 	var shown strings.Builder

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -16,21 +18,21 @@ import (
 type BundleItem struct {
 	Provider string   `json:"provider"`
 	Versions []string `json:"versions"`
-	// Size is the total size of the blobs in bytes, and Parts the parts that contain
-	// them.
+	// Size is the total size of the blobs in bytes, and Parts contains the numbers of
+	// the parts that contain the blobs.
 	Size  int64 `json:"size"`
 	Parts []int `json:"parts"`
 }
 
 // bundleSummary describes a bundle.
 type bundleSummary struct {
-	Tool string `json:"tool"`
-	// Parts is the number of parts, and Size the total size of their content in bytes.
+	bundle.Identity
+	// Parts is the number of parts, and Size is the total size of their content in bytes.
 	Parts int   `json:"parts"`
 	Size  int64 `json:"size"`
 }
 
-// PartWritten reports a part of a bundle.
+// PartWritten reports that a part of a bundle was written.
 func (o *Report) PartWritten(p bundle.Part) {
 	if p.Existed {
 		o.Note("%s is already complete", p.File)
@@ -42,7 +44,7 @@ func (o *Report) PartWritten(p bundle.Part) {
 // BundleInspected prints the contents of a bundle.
 func (o *Report) BundleInspected(m bundle.Manifest) error {
 	content := map[digest.Digest]bundle.Content{}
-	summary := bundleSummary{Tool: m.Tool, Parts: m.Parts}
+	summary := bundleSummary{Identity: m.Identity, Parts: m.Parts}
 	for _, c := range m.Content {
 		content[c.Digest] = c
 		summary.Size += c.Size * int64(len(c.Parts))
@@ -56,6 +58,9 @@ func (o *Report) BundleInspected(m bundle.Manifest) error {
 				i.Versions = append(i.Versions, v.String())
 			}
 		}
+		if len(i.Versions) == 0 {
+			continue // the receiver already has all versions
+		}
 		for _, d := range r.Blobs {
 			if c := content[d]; len(c.Parts) > 0 {
 				i.Size += c.Size
@@ -67,22 +72,20 @@ func (o *Report) BundleInspected(m bundle.Manifest) error {
 		items = append(items, i)
 		rows = append(rows, cells(i.Provider, strings.Join(i.Versions, ", "), Size(i.Size)))
 	}
-	text := table(rows) + fmt.Sprintf("%s, %s, created by %s\n", Counted(m.Parts, "part"), Size(summary.Size), m.Tool)
+	text := o.table(rows) + fmt.Sprintf("%s, %s, created by %s\n", Counted(m.Parts, "part"), Size(summary.Size), m.Tool)
 	return printItems(o, "bundle", items, summary, text)
 }
 
-// BundleVerified prints the problems of a bundle.
+// BundleVerified prints the problems that were found in a bundle.
 func (o *Report) BundleVerified(m bundle.Manifest, problems []error) error {
 	var findings []finding.Finding
 	for _, p := range problems {
-		findings = append(findings, finding.Finding{Code: "bundle_damaged", Severity: finding.Error, Message: p.Error()})
+		findings = append(findings, finding.New(finding.Error, "bundle-damaged", p.Error(), finding.Remedy{Hint: "transfer the part again"}))
 	}
-	text := ""
-	if len(findings) == 0 {
-		text = fmt.Sprintf("verified %s and %s\n", Counted(m.Parts, "part"), Counted(len(m.Content), "file"))
+	verified := fmt.Sprintf("verified %s and %s\n", Counted(m.Parts, "part"), Counted(len(m.Content), "file"))
+	err := printChecked(o, "bundle-verify", findings, findings, "", verified)
+	if exit, ok := errors.AsType[*explain.ExitError](err); ok {
+		exit.Code = explain.ExitUnverified
 	}
-	if err := printFindings(o, "bundle-verify", findings, countFindings(findings), found{findings: findings}, text); err != nil {
-		return err
-	}
-	return findingsResult(findings)
+	return err
 }

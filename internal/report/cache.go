@@ -23,7 +23,7 @@ func amountOf(entries []store.Entry) (a amount) {
 
 func (a amount) String() string { return fmt.Sprintf("%d, %s", a.Count, Size(a.Bytes)) }
 
-// cacheDescription is the item of cache info.
+// cacheDescription is the item that cache info prints.
 type cacheDescription struct {
 	Location string `json:"location"`
 	amount
@@ -34,7 +34,7 @@ type cacheDescription struct {
 	NewestUse string `json:"newest_use,omitempty"`
 }
 
-// pruneSummary is the summary of cache prune.
+// pruneSummary is the summary that cache prune prints.
 type pruneSummary struct {
 	Location string `json:"location"`
 	DryRun   bool   `json:"dry_run,omitempty"`
@@ -42,7 +42,7 @@ type pruneSummary struct {
 	Kept     amount `json:"kept"`
 }
 
-// cachedItem is an item of cache prune.
+// cachedItem is an item that cache prune prints.
 type cachedItem struct {
 	Kind   string `json:"kind"`
 	Digest string `json:"digest"`
@@ -65,7 +65,7 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 		d.OldestUse, d.NewestUse = dateText(entries[0].Used), dateText(entries[len(entries)-1].Used)
 		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
 	}
-	return printItems(o, "cache", []cacheDescription{d}, none{}, table(rows))
+	return printItems(o, "cache", []cacheDescription{d}, none{}, o.table(rows))
 }
 
 // CachePruned prints the entries that were removed from a cache.
@@ -85,5 +85,5 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	}
 	add(p.Removed, action, false)
 	add(p.InUse, "in use", true)
-	return printItems(o, "cache-prune", items, summary, table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, summary.Removed, summary.Kept))
+	return printItems(o, "cache-prune", items, summary, o.table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, summary.Removed, summary.Kept))
 }

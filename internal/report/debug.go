@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 )
 
-// Debug writes the log of --debug. If a Debug is nil, its methods do nothing. The log
+// Debug writes the --debug log. If a Debug is nil, its methods do nothing. The log
 // contains no credentials, tokens, or URL queries, because httpclient removes them from
 // the requests that it reports.
 type Debug struct {
@@ -42,8 +42,8 @@ func (d *Debug) setOutput(w io.Writer) {
 	}
 }
 
-// Log writes a line with a message and pairs of names and values. Pairs with an empty value
-// are omitted.
+// Log writes a line with a message and pairs of names and values. Pairs with an empty
+// value are omitted.
 func (d *Debug) Log(what string, pairs ...any) {
 	if d == nil {
 		return
@@ -92,7 +92,7 @@ func (d *Debug) Trace() *httpclient.Trace {
 	}
 }
 
-// retried logs a retry or a pause of a host.
+// retried logs a retry, or a pause in the requests to a host.
 func (d *Debug) retried(r httpclient.Retry) {
 	if r.Host != "" {
 		d.Log("pause", "host", r.Host, "wait_ms", r.Wait, "reason", r.Cause)
@@ -101,7 +101,7 @@ func (d *Debug) retried(r httpclient.Retry) {
 	d.Log("retry", "method", r.Method, "url", r.URL, "failed", r.Attempt, "of", r.Of, "wait_ms", r.Wait, "reason", r.Cause)
 }
 
-// Programs returns a context. The programs that run with this context are logged.
+// Programs returns a context that logs the programs that are run with it.
 func (d *Debug) Programs(ctx context.Context) context.Context {
 	if d == nil {
 		return ctx

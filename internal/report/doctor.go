@@ -1,18 +1,15 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
 
-// Doctor prints a report. If a finding is an error, Doctor returns an error that is not
-// printed.
+// Doctor prints a report. If any finding is an error, Doctor returns an
+// [explain.ExitError], which sets the exit code but prints no message.
 func (o *Report) Doctor(r doctor.Report) error {
-	f := found{findings: r.Findings}
-	err := printItems(o, "doctor", []doctor.Report{r}, countFindings(r.Findings), reportText(r)+f.text()+noFindings(r.Findings))
-	return cmp.Or(err, findingsResult(r.Findings))
+	return printChecked(o, "doctor", []doctor.Report{r}, r.Findings, reportText(r), noFindings)
 }
 
 func reportText(r doctor.Report) string {

@@ -12,8 +12,8 @@ import (
 )
 
 // schemas is the URL of the directory that contains the JSON Schemas. Its last part is
-// the version of the documents. The version changes if a field is removed or changes
-// its meaning, but not if fields are added.
+// the version of the documents. The version changes if a field is removed or a field's
+// meaning changes, but not if fields are added.
 const schemas = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/"
 
 // document is the envelope of every JSON document. I is the type of the items, and S is
@@ -24,7 +24,7 @@ type document[I, S any] struct {
 	Summary S      `json:"summary"`
 }
 
-// none is the summary of a document whose only item contains everything.
+// none is the empty summary of documents that need no summary.
 type none struct{}
 
 // printItems prints a command's result as text or as a JSON document. schema is the

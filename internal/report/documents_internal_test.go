@@ -116,7 +116,7 @@ func schemaFor(name string, form any, of string) map[string]any {
 	if whole["title"] = "The output of tofu-oci with --output json: " + of; !strings.HasPrefix(reflect.TypeOf(form).Name(), "document[") {
 		whole["title"] = "tofu-oci: " + of
 	}
-	whole["description"] = "The document of this version of tofu-oci. Later versions can add fields. Ignore unknown fields. For their meaning, see docs/cli.md."
+	whole["description"] = "The document that this version of tofu-oci prints. Ignore unknown fields, because later versions can add fields. docs/cli.md describes the fields."
 	if len(parts) > 0 {
 		whole["$defs"] = parts
 	}
@@ -170,7 +170,8 @@ func valueSchema(in reflect.Type, name string, of reflect.Type, parts map[string
 	if of == reflect.TypeFor[lockfile.Hash]() {
 		text["pattern"] = "^[a-z0-9]+:"
 	}
-	if pattern, known := patterns[name]; known && in != reflect.TypeFor[bundle.Manifest]() {
+	_, isBundle := in.FieldByName("Identity") // contains the trust file instead of its digest
+	if pattern, known := patterns[name]; known && !isBundle {
 		text["pattern"] = pattern
 	}
 	return text

@@ -81,11 +81,11 @@ func (e *events) write(line interface{ setTime(t time.Time) }, last bool) error 
 	return err
 }
 
-// eventsSchema is the version of the events. It changes if a field is removed or
-// changes its meaning, but not if fields or events are added.
+// eventsSchema is the version of the event schema. It changes if a field is removed or
+// a field's meaning changes, but not if fields or events are added.
 const eventsSchema = 2
 
-// event contains the fields that all events have.
+// event contains the fields that all events share.
 type event struct {
 	// Time is the UTC time in RFC 3339 format.
 	Time  string `json:"time"`
@@ -115,7 +115,7 @@ type itemStarted struct {
 	Version  string `json:"version"`
 }
 
-// itemFinished contains the fields of an item of --output json.
+// itemFinished has the fields that an item has with --output json.
 type itemFinished struct {
 	event
 	Item
@@ -123,7 +123,7 @@ type itemFinished struct {
 	Seconds *float64 `json:"seconds,omitempty"`
 }
 
-// transferOf identifies the zip that is transferred.
+// transferOf identifies the zip that is being transferred.
 type transferOf struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`

@@ -7,13 +7,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// EvidenceItem is a document of a release.
+// EvidenceItem describes a document about a release or package.
 type EvidenceItem struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type"`
 	Size      int64  `json:"size"`
-	// Platform is empty if the document concerns the whole release.
+	// Platform is empty if the document applies to the whole release.
 	Platform string `json:"platform,omitempty"`
 	// Referrer reports whether the document is a referrer of the release's index.
 	Referrer bool `json:"referrer,omitempty"`
@@ -39,22 +39,22 @@ func evidence(release []provider.Document, packages []provider.Package) []Eviden
 	return all
 }
 
-// evidenceNames contains the texts for each kind of document. The texts describe a
+// evidenceNames contains labels for each kind of document. The labels are for a
 // document about the release, one document about a package, and several such documents.
 var evidenceNames = []struct {
 	kind             provider.DocumentKind
 	release, one, of string
 }{
-	{provider.KindSums, "SHA256SUMS", "checksums of a package", "checksums of packages"},
-	{provider.KindSignature, "signature", "signature of a package", "signatures of packages"},
-	{provider.KindKeys, "keys", "keys of a package", "keys of packages"},
-	{provider.KindSBOM, "SBOM", "SBOM of a package", "SBOMs of packages"},
-	{provider.KindProvenance, "provenance", "provenance of a package", "provenance of packages"},
-	{provider.KindSigstore, "Sigstore bundle", "Sigstore bundle of a package", "Sigstore bundles of packages"},
+	{provider.KindSums, "SHA256SUMS", "checksums for a package", "checksums for packages"},
+	{provider.KindSignature, "signature", "signature for a package", "signatures for packages"},
+	{provider.KindKeys, "keys", "keys for a package", "keys for packages"},
+	{provider.KindSBOM, "SBOM", "SBOM for a package", "SBOMs for packages"},
+	{provider.KindProvenance, "provenance", "provenance for a package", "provenance for packages"},
+	{provider.KindSigstore, "Sigstore bundle", "Sigstore bundle for a package", "Sigstore bundles for packages"},
 	{provider.KindOther, "another document", "document about a package", "documents about packages"},
 }
 
-// describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs of
+// describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs for
 // packages". Without documents, it returns an empty string.
 func describeEvidence(all []EvidenceItem) string {
 	var parts []string
@@ -86,16 +86,16 @@ func describeEvidence(all []EvidenceItem) string {
 	return "  with " + strings.Join(parts, ", ") + "\n"
 }
 
-// SignatureItem is a verdict.
+// SignatureItem describes the verdict on a signature.
 type SignatureItem struct {
 	Verdict     string `json:"verdict"`
 	Fingerprint string `json:"fingerprint,omitempty"`
 	// Expired is the date on which the key or the signature expired.
 	Expired string `json:"expired,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Warning describes a problem that does not cause the policy to reject the release.
+	// Warning describes a problem that the policy tolerates.
 	Warning string `json:"warning,omitempty"`
-	// Refused explains why pull would reject the release. It is set only in lists.
+	// Refused explains why pull would reject the release. It is set only by list.
 	Refused string `json:"refused,omitempty"`
 }
 
@@ -112,14 +112,17 @@ func describeVerdict(v provider.Verdict) *SignatureItem {
 	return item
 }
 
-// verdict returns a verdict's line and prints the verdict's warning.
+// verdict returns the line that describes a verdict, and prints the verdict's warning.
 func (o *Report) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
 	if v.Trust == "" {
 		return ""
 	}
 	if advice := ""; v.Warning != "" {
-		if v.Trust == provider.TrustUnknown {
+		switch {
+		case v.Trust == provider.TrustUnknown:
 			advice = "; specify it with --keyring FILE"
+		case v.Trust == provider.TrustUnsigned && o.Command == "publish":
+			advice = "; sign it with --sign-key FILE"
 		}
 		o.Warn("%s %s: %s: %s%s", a, version, v, v.Warning, advice)
 	}

@@ -38,11 +38,29 @@ func printFindings[I, S any](o *Report, schema string, items []I, summary S, f f
 	return printItems(o, schema, items, summary, f.text()+text)
 }
 
+// printChecked prints a text, followed by the findings of a check or, if there are no
+// findings, by the string none. If any finding has the severity error, it returns an
+// [explain.ExitError].
+func printChecked[I any](o *Report, schema string, items []I, findings []finding.Finding, text, none string) error {
+	o.EndProgress()
+	if text += (found{findings: findings}).text(); len(findings) == 0 {
+		text += none
+	}
+	if err := printItems(o, schema, items, countFindings(findings), text); err != nil {
+		return err
+	}
+	if doctor.Failed(findings) {
+		return &explain.ExitError{Code: explain.ExitFailed}
+	}
+	return nil
+}
+
+const noFindings = "no findings\n"
+
 // ConfigurationFindings prints the findings about a CLI configuration file.
 func (o *Report) ConfigurationFindings(file string, findings []finding.Finding) error {
 	item := configurationItem{file, append([]finding.Finding{}, findings...)}
-	err := printFindings(o, "tofurc", []configurationItem{item}, countFindings(findings), found{findings: findings}, noFindings(findings))
-	return cmp.Or(err, findingsResult(findings))
+	return printChecked(o, "tofurc", []configurationItem{item}, findings, "", noFindings)
 }
 
 // configurationItem is a CLI configuration file together with its findings.
@@ -58,7 +76,7 @@ type findingCounts struct {
 	Notes    int `json:"notes"`
 }
 
-// count adds n findings of a severity.
+// count adds n findings with the given severity.
 func (c *findingCounts) count(severity finding.Severity, n int) {
 	switch severity {
 	case finding.Error:
@@ -75,22 +93,6 @@ func countFindings(findings []finding.Finding) (c findingCounts) {
 		c.count(f.Severity, 1)
 	}
 	return c
-}
-
-// findingsResult returns an error if a finding is an error. The returned error is not
-// printed.
-func findingsResult(findings []finding.Finding) error {
-	if doctor.Failed(findings) {
-		return &explain.ExitError{Code: explain.ExitFailed}
-	}
-	return nil
-}
-
-func noFindings(findings []finding.Finding) string {
-	if len(findings) == 0 {
-		return "no findings\n"
-	}
-	return ""
 }
 
 // text returns a line for each finding, followed by the finding's indented remedy.
@@ -125,7 +127,7 @@ func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }
 
-// joinWords joins the values that are not empty.
+// joinWords joins the words in all values with spaces.
 func joinWords(all ...string) string {
 	return strings.Join(strings.Fields(strings.Join(all, " ")), " ")
 }

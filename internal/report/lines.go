@@ -11,8 +11,8 @@ import (
 const (
 	// every is the interval between progress lines.
 	every = 10 * time.Second
-	// notable is the minimum size of a zip that has separate progress lines, in bytes.
-	// Smaller zips have progress lines only if their transfer is slow.
+	// notable is the minimum size, in bytes, of a zip that gets its own progress lines.
+	// Smaller zips get progress lines only if their transfer is slow.
 	notable = 16 << 20
 )
 
@@ -70,7 +70,7 @@ func (l *lines) start() {
 	}()
 }
 
-// at returns the lines to print at a point in time.
+// at returns the progress lines for the given time.
 func (l *lines) at(now time.Time) []string {
 	r := l.run
 	r.mu.Lock()

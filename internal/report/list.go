@@ -22,7 +22,7 @@ import (
 // maxNamed is the maximum number of repositories in a note.
 const maxNamed = 5
 
-// versionItem is an item of list with a PROVIDER.
+// versionItem is an item that list prints for a PROVIDER.
 type versionItem struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
@@ -41,7 +41,7 @@ type versionItem struct {
 	Signed    *bool    `json:"signed,omitempty"`
 }
 
-// listSummary is the summary of list with a PROVIDER.
+// listSummary is the summary that list prints for a PROVIDER.
 type listSummary struct {
 	// Findings is set only with --check-level.
 	Findings *findingCounts `json:"findings,omitempty"`
@@ -101,7 +101,7 @@ func (v versionItem) line() string {
 	return OneLine(text)
 }
 
-// releaseItem is the item of list with a PROVIDER and an exact version.
+// releaseItem is the item that list prints for a PROVIDER with an exact version.
 type releaseItem struct {
 	Provider   string         `json:"provider"`
 	Version    string         `json:"version"`
@@ -175,10 +175,10 @@ func (o *Report) printRelease(i releaseItem) error {
 	for _, f := range i.Findings {
 		rows = append(rows, cells(string(f.Severity), f.Code, "", f.Message, f.Platform))
 	}
-	return printItems(o, "list-release", []releaseItem{i}, none{}, joinLines(lines)+table(rows))
+	return printItems(o, "list-release", []releaseItem{i}, none{}, joinLines(lines)+o.table(rows))
 }
 
-// ProviderItem is an item of list without a PROVIDER.
+// ProviderItem is an item that list prints if no PROVIDER is specified.
 type ProviderItem struct {
 	Provider   string `json:"provider"`
 	Repository string `json:"repository,omitempty"`
@@ -214,10 +214,10 @@ func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
 	return printItems(o, "list-providers", items, repositorySummary{unknown}, joinLines(names))
 }
 
-// moduleItem is an item of module list without a module.
+// moduleItem is an item that module list prints if no module is specified.
 type moduleItem struct {
-	// Provider is the reference of the repository. Address is the module's address in
-	// its registry, if it was mirrored.
+	// Provider is the reference to the repository. Address is the module's address in
+	// its registry, if the module was mirrored.
 	Provider string `json:"provider"`
 	Address  string `json:"address,omitempty"`
 	// Latest is the newest version.
@@ -237,7 +237,7 @@ func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown
 	if len(items) == 0 {
 		o.Note("no modules in the repositories of %s", from)
 	}
-	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, table(rows))
+	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, o.table(rows))
 }
 
 // Unknown prints a note about the repositories whose provider is unknown, and returns
@@ -266,7 +266,7 @@ func (o *Report) ListServedProviders(found api.Providers) error {
 	return o.PrintProviders(items, nil)
 }
 
-// ListServedVersions prints a server's versions of a provider, newest first.
+// ListServedVersions prints the versions of a provider on a server, newest first.
 func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
 	var items []versionItem
 	var lines []string
@@ -288,7 +288,7 @@ func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRe
 	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
 }
 
-// ListServed prints a release as described by a server.
+// ListServed prints a server's description of a release.
 func (o *Report) ListServed(r api.Version) error {
 	i := releaseItem{
 		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,

@@ -17,9 +17,7 @@ import (
 type lockCheck struct {
 	items   []lockCheckItem
 	summary lockCheckSummary
-	// checked is the number of providers that could be checked.
-	checked int
-	// done is set when all lock files were checked.
+	// done is set when all lock files have been checked.
 	done bool
 }
 
@@ -33,8 +31,8 @@ type lockCheckItem struct {
 	// UnknownHashes is the number of hashes that are missing from the repository's
 	// metadata.
 	UnknownHashes int `json:"unknown_hashes,omitempty"`
-	// UncheckedZips is the number of zips in origin registries that provide only the
-	// zips' URLs.
+	// UncheckedZips is the number of zips whose existence was not checked, because they
+	// are in origin registries, which provide only URLs.
 	UncheckedZips int               `json:"unchecked_zips,omitempty"`
 	Findings      []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the lock file or the provider could not be checked.
@@ -84,12 +82,12 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 			continue
 		}
 		r.items = append(r.items, i)
-		r.checked++
 	}
 }
 
 // LockChecked prints the result for all lock files. The exit code reports, in this
-// order of precedence, hashes that disagree, missing content, or an error.
+// order of precedence, hashes that do not match, missing versions or packages, or an
+// error.
 func (o *Report) LockChecked(platforms []provider.Platform) error {
 	r := &o.lockCheck
 	r.done = true
@@ -115,7 +113,7 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 	if code != 0 {
 		return &explain.ExitError{Code: code}
 	}
-	return explain.Items(r.checked, o.errors)
+	return explain.Items(len(r.items)-r.summary.Failed, o.errors)
 }
 
 // text returns the lines after the findings.
@@ -130,7 +128,7 @@ func (r *lockCheck) text() string {
 	return text
 }
 
-// line returns one line of text.
+// line summarizes the result in one line.
 func (r *lockCheck) line() string {
 	s := r.summary
 	line := fmt.Sprintf("%s in %s, for %s: ", Counted(s.Providers, "provider"), Counted(s.Files, "lock file"), strings.Join(s.Platforms, ", "))
@@ -145,7 +143,7 @@ func (r *lockCheck) line() string {
 	return line + "all providers can be installed"
 }
 
-// markdown returns the summary for a job.
+// markdown returns the job summary.
 func (r *lockCheck) markdown(heading string) *markdown {
 	m := &markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
 	for _, i := range r.items {

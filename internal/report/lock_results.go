@@ -88,7 +88,7 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	return err
 }
 
-// lockedStatus sets the status, the diff, and the error of the whole file in f.
+// lockedStatus sets the status, the diff, and the error for the whole file.
 func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
 	failed := err != nil || len(f.errors) > 0
 	f.Diff = UnifiedDiff(f.File, c.Old, c.New)
@@ -118,7 +118,7 @@ func inFile(path string, err error) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// countHashes describes the number of hashes for each scheme.
+// countHashes returns the number of hashes for each scheme, for example "4 h1, 4 zh".
 func countHashes(hashes []lockfile.Hash) string {
 	var parts []string
 	for i := 0; i < len(hashes); {
@@ -155,7 +155,7 @@ func (o *Report) LockedAll() error {
 }
 
 // Warning returns a function that calls verify. For each release, the function prints
-// the verdict's warning once. It is for commands whose results don't contain verdicts.
+// the verdict's warning once. Use it in commands whose results don't contain verdicts.
 func (o *Report) Warning(verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	var verified sync.Map
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {

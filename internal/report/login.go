@@ -54,8 +54,8 @@ type loggedOut struct {
 }
 
 // LoggedOut prints the locations of the removed credentials and of the remaining
-// credentials. failed explains why some credentials could not be removed, and is
-// returned.
+// credentials. If some credentials could not be removed, failed explains why, and
+// LoggedOut returns it.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []credentials.Location{}, Problems: left}
 	result := ""

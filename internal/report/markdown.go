@@ -21,8 +21,8 @@ const (
 	truncationReserve = 200
 )
 
-// markdown is a job summary or a comment. failures and rows contain lines, and columns the
-// titles of the table's columns.
+// markdown is a job summary or a comment. failures and rows contain lines, and columns
+// contains the titles of the table's columns.
 type markdown struct {
 	heading  string
 	columns  []string
@@ -30,8 +30,8 @@ type markdown struct {
 	rows     []string
 }
 
-// fail adds the error of an item or, if about is empty, of the entire run. It ignores nil
-// errors.
+// fail adds the error of an item or, if about is empty, of the entire run. It ignores
+// nil errors.
 func (m *markdown) fail(about string, e *outcome.ErrorItem) {
 	if about = asCode(about); about != "" {
 		about += ": "
@@ -68,7 +68,7 @@ func newMarkdown(heading string, results []Item, whole *outcome.ErrorItem) *mark
 	return m
 }
 
-// appendTo appends the summary to the file for a step's summary.
+// appendTo appends the summary to a step's summary file.
 func (m *markdown) appendTo(path string) error {
 	left := maxSummary
 	if info, err := os.Stat(path); err == nil {
@@ -89,12 +89,12 @@ func (m *markdown) appendTo(path string) error {
 }
 
 // text returns the summary in at most limit bytes. Failures come first, so that they
-// are omitted last. It adds only complete texts, and nothing after the first omitted
-// text.
+// are omitted last. It adds only complete blocks, and none after the first block that
+// doesn't fit.
 func (m *markdown) text(limit int) (string, error) {
 	var b strings.Builder
 	left := limit - truncationReserve
-	add := func(text string) bool { // adds complete texts, and none after one that doesn't fit
+	add := func(text string) bool { // reports whether the text was added
 		if left -= len(text); left >= 0 {
 			b.WriteString(text)
 		}

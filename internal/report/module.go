@@ -12,7 +12,7 @@ import (
 
 // ModuleItem is the result for a module. docs/cli.md documents the fields.
 type ModuleItem struct {
-	// Provider is the reference of the module's repository.
+	// Provider is the reference to the module's repository.
 	Provider   string `json:"provider"`
 	Version    string `json:"version"`
 	Status     string `json:"status"`
@@ -20,17 +20,17 @@ type ModuleItem struct {
 	Repository string `json:"repository"`
 	Tag        string `json:"tag"`
 	Digest     string `json:"digest,omitempty"`
-	// Latest reports whether the tag latest was written.
+	// Latest reports whether the latest tag was written.
 	Latest bool `json:"latest,omitempty"`
-	// Held explains why a gate holds the version.
+	// Held explains why a gate keeps the version pending.
 	Held string `json:"held,omitempty"`
 	// Staged is "pending", or empty if the version is released.
 	Staged string `json:"staged,omitempty"`
 	// Source is the source address of the version in OpenTofu configurations. It is
 	// empty for image layouts.
 	Source string `json:"source,omitempty"`
-	// Zip is the digest of the zip, Size its size in bytes, and Files the number of
-	// files in it.
+	// Zip is the digest of the zip, Size is its size in bytes, and Files is the number
+	// of files that it contains.
 	Zip   string `json:"zip"`
 	Size  int64  `json:"size"`
 	Files int    `json:"files"`
@@ -38,7 +38,7 @@ type ModuleItem struct {
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
 }
 
-// DirectCalls warns about calls to modules that cannot be redirected.
+// DirectCalls warns about module calls that cannot be redirected.
 func (o *Report) DirectCalls(calls []module.DirectCall) {
 	o.direct = calls
 	for _, c := range calls {
@@ -57,9 +57,8 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 	if o.DryRun && r.Status != publish.Unchanged {
 		status = "would be " + status
 	}
-	line := fmt.Sprintf("%s %s %s %s:%s", name, i.Version, status, i.Repository, i.Tag)
+	line := fmt.Sprintf("%s %s %s %s", name, i.Version, status, reference(i.Repository, i.Tag, i.Digest))
 	if i.Digest != "" {
-		line += "@" + i.Digest
 		o.digests = append(o.digests, i.Digest)
 	}
 	rows := []string{cells("  zip", Counted(r.Files, "file")+", "+Size(i.Size))}
@@ -89,5 +88,5 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 	if err := o.writeDigests(); err != nil {
 		return err
 	}
-	return printItems(o, "module", []ModuleItem{i}, none{}, line+"\n"+table(rows))
+	return printItems(o, "module", []ModuleItem{i}, none{}, line+"\n"+o.table(rows))
 }

@@ -1,6 +1,6 @@
 // Package report prints the results of commands. Results and documents are printed on
 // stdout, and progress, warnings, and errors on stderr. The formats are text, progress
-// bars, JSON, JSON lines, SARIF, and GitHub annotations.
+// bars, JSON, JSON Lines, SARIF, Markdown, and GitHub annotations.
 package report
 
 import (
@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/term"
-
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -28,12 +26,12 @@ import (
 const (
 	Text = "text"
 	JSON = "json"
-	// SARIF formats findings for code-scanning pages.
+	// SARIF is the format of findings for code-scanning pages.
 	SARIF = "sarif"
-	// Markdown is a format of plans for comments on pull requests.
+	// Markdown is the format of plans and reports for pull request comments.
 	Markdown = "markdown"
-	// GitHub formats findings for GitHub jobs, which show the findings in the changed
-	// files.
+	// GitHub is the format of findings for GitHub jobs, which show the findings in the
+	// changed files.
 	GitHub = "github"
 )
 
@@ -61,17 +59,19 @@ type Report struct {
 	Options
 	stdout, stderr io.Writer
 	json           bool
+	// columns is the width of stdout if text is printed to a terminal, or 0.
+	columns int
 
 	mu      sync.Mutex
 	results []Item
 	errors  []error
-	// printedHints contains the hints that were already printed, because each hint is
-	// printed only once.
+	// printedHints contains the hints that have already been printed, because each hint
+	// is printed only once.
 	printedHints map[string]bool
 	run          *run
 	// bars is nil if stderr is not a terminal.
 	bars *bars
-	// digests contains the digests of all indexes so far.
+	// digests contains the digests of all indexes that the run has reported so far.
 	digests []string
 	// manyReleases reports whether the run has more than one release. In such a run,
 	// unchanged releases are counted but not listed.
@@ -93,7 +93,10 @@ type Report struct {
 // New returns a command's report. It returns an error if the events file can't be
 // opened.
 func New(options Options) (*Report, error) {
-	o := &Report{Options: options, stdout: options.Stdout, stderr: options.Stderr, json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
+	o := &Report{Options: options, stdout: options.Stdout, stderr: Colored(options.Stderr), json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
+	if options.Format == "" || options.Format == Text {
+		o.stdout, o.columns = Colored(options.Stdout), columnsOf(options.Stdout)
+	}
 	if o.Events != "" {
 		events, err := openEvents(o.Events, o)
 		if err != nil {
@@ -101,12 +104,16 @@ func New(options Options) (*Report, error) {
 		}
 		o.run.listeners = append(o.run.listeners, events)
 	}
-	f, isFile := o.stderr.(*os.File)
+	f, isFile := o.Stderr.(*os.File)
 	switch {
 	case o.Quiet:
 	case isFile && canDraw(f, os.Getenv("TERM")):
 		o.bars = newBars(f, o.run)
-		o.stderr = o.bars
+		if _, isColored := o.stderr.(colorWriter); isColored {
+			o.stderr = colorWriter{o.bars}
+		} else {
+			o.stderr = o.bars
+		}
 		o.run.listeners = append(o.run.listeners, o.bars)
 	default:
 		o.run.listeners = append(o.run.listeners, newLines(o.Note, o.run))
@@ -124,7 +131,7 @@ type runSummary struct {
 	Plan *dryRunPlan `json:"plan,omitempty"`
 	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
-	// Direct contains the calls to modules that --root cannot redirect.
+	// Direct contains the module calls in --root modules that cannot be redirected.
 	Direct []module.DirectCall `json:"direct_modules,omitempty"`
 }
 
@@ -149,23 +156,25 @@ type Item struct {
 	// Slow reports whether writing the tag took so long that concurrent jobs might have
 	// overwritten each other's changes.
 	Slow bool `json:"slow,omitempty"`
-	// Added contains the documents that were added to existing packages.
+	// Added contains the names of the documents that were added to existing packages.
 	Added []string `json:"added,omitempty"`
-	// Attached contains the attached documents about all platforms.
+	// Attached contains the names of the new referrers.
 	Attached []string `json:"attached,omitempty"`
-	// AnnotationsKept reports whether the tag keeps annotations that differ from the
-	// specified annotations.
+	// AnnotationsKept reports whether existing annotations were kept, although they
+	// differ from the specified annotations.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
-	// Unattested describes why attestations of the release are unavailable. It is empty if
-	// they are available or were not requested.
+	// Unattested explains why attestations of the release are unavailable. It is empty
+	// if they are available or were not requested.
 	Unattested string `json:"unattested,omitempty"`
 	// Published and Eligible are set for releases that are held back. Published is the
-	// publication date, and Eligible is the date from which the release is old enough.
+	// publication date, and Eligible is the date on which the release will be old
+	// enough.
 	Published string `json:"published,omitempty"`
 	Eligible  string `json:"eligible,omitempty"`
-	// Staged is "pending". If the version already has the release, it is "released".
+	// Staged is "pending", or "released" if the release is already available under its
+	// version's tag.
 	Staged string `json:"staged,omitempty"`
-	// Held explains why a gate holds the release as pending.
+	// Held explains why a gate keeps the release pending.
 	Held string `json:"held,omitempty"`
 	// Denial is set if the version is denied.
 	Denial *DenialItem `json:"denial,omitempty"`
@@ -174,8 +183,8 @@ type Item struct {
 	// PendingTagError explains why the pending tag of a promoted or denied release was
 	// not deleted.
 	PendingTagError string `json:"pending_tag_error,omitempty"`
-	// VersionTagError explains why a denied version's tag was not deleted. A plain tofu
-	// init can still install the version.
+	// VersionTagError explains why a denied version's tag was not deleted. If it is
+	// set, tofu init can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
 	// Signature is nil if the signature was not verified.
 	Signature *SignatureItem     `json:"signature,omitempty"`
@@ -186,13 +195,13 @@ type Item struct {
 type PackageItem struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
-	// Digest and Size are empty if the source doesn't specify them. Size is also empty
-	// if only the index was read.
+	// Digest and Size are omitted if the source doesn't specify them. Size is also
+	// omitted if only the index was read.
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	H1     string `json:"h1,omitempty"`
-	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in lists
-	// and dry runs.
+	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in
+	// lists and dry runs.
 	Action string `json:"action,omitempty"`
 	// Problem explains why a server cannot serve the package.
 	Problem string `json:"problem,omitempty"`
@@ -250,8 +259,8 @@ func (o *Report) done(i Item, text string) {
 // resultWriter returns the writer for results. If stdout is the terminal that shows the
 // progress bars, results are printed above the bars.
 func (o *Report) resultWriter() io.Writer {
-	if f, ok := o.stdout.(*os.File); ok && o.bars != nil && term.IsTerminal(int(f.Fd())) {
-		return o.bars
+	if o.columns > 0 && o.bars != nil {
+		return o.stderr
 	}
 	return o.stdout
 }
@@ -298,7 +307,7 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
-// Retried reports a retry and its reason, or a pause of a host.
+// Retried reports a retry and its reason, or a pause in the requests to a host.
 func (o *Report) Retried(r httpclient.Retry) {
 	o.Debug.retried(r)
 	if r.Host != "" {
@@ -321,7 +330,7 @@ func (o *Report) Retried(r httpclient.Retry) {
 func (o *Report) Progress() provider.Progress {
 	p := o.run.progress()
 	p.Retry = func(what string, err error) {
-		o.Note("%s was interrupted, retrying: %v", what, err)
+		o.Note("%s was interrupted; retrying: %v", what, err)
 		o.run.notify(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
 	}
 	return p
@@ -337,10 +346,10 @@ func (o *Report) EndProgress() {
 	o.run.notify(displayClosed{})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stderr = o.Stderr
+	o.stderr = Colored(o.Stderr)
 }
 
-// FinishRun finishes a run over several releases. With --fail-fast, it prints the
+// FinishRun finishes a run with several releases. With --fail-fast, it prints the
 // number of releases that were not started. err is the error of a canceled context.
 // FinishRun joins err with the run's error and returns both.
 func (o *Report) FinishRun(err error) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
@@ -40,7 +41,7 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 		case young != nil:
 			how := ""
 			if young.Published.IsZero() {
-				how = "; to mirror it anyway, specify its exact version: " + young.Address.String() + "@" + young.Version.String()
+				how = "; to mirror this version anyway, specify it exactly: " + young.Address.String() + "@" + young.Version.String()
 			}
 			o.Note("%v%s", young, how)
 			o.done(o.releasedItem(r), "")
@@ -123,8 +124,8 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	return i
 }
 
-// verdictAndWarnings returns the line about the signature, and prints warnings about the
-// signature and the attestations.
+// verdictAndWarnings returns the line about the signature, and prints warnings about
+// the signature and the attestations.
 func (o *Report) verdictAndWarnings(i Item, r publish.Result) string {
 	if i.Unattested != "" {
 		o.Warn("%s %s: attestations are unavailable: %s", i.Provider, i.Version, i.Unattested)
@@ -145,19 +146,16 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	if o.DryRun && r.Status != publish.Unchanged && r.Status != publish.Denied {
 		status = "would be " + status
 	}
-	text := fmt.Sprintf("%s %s %s %s:%s", r.Address, r.Version, status, repository, r.Tag)
-	if r.Digest != "" {
-		text += "@" + r.Digest.String()
-	}
+	text := fmt.Sprintf("%s %s %s %s", r.Address, r.Version, status, reference(repository, r.Tag, i.Digest))
 	if i.Staged == stagedReleased {
 		text += " (already released)"
 	}
 	if r.Moved > 0 {
-		text += fmt.Sprintf(" (merged %d times with concurrent runs)", r.Moved)
+		text += fmt.Sprintf(" (merges with concurrent runs: %d)", r.Moved)
 	}
 	signed, about := o.verdictAndWarnings(i, r), ""
 	if r.Status != publish.Unchanged || o.Verbose {
-		about = signed + describeEvidence(i.Evidence) + packageTable(i.Packages)
+		about = signed + describeEvidence(i.Evidence) + o.packageTable(i.Packages)
 	}
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
@@ -170,7 +168,12 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	o.done(i, text+"\n"+about)
 }
 
-// details returns lines about a release's special cases.
+// reference returns a reference with the tag and, if known, the digest.
+func reference(repository, tag, digest string) string {
+	return strings.TrimSuffix(repository+":"+tag+"@"+digest, "@")
+}
+
+// details returns a line for each special case that applies to a release.
 func (i Item) details(r publish.Result) []string {
 	var details []string
 	for _, platform := range i.Dropped {
@@ -191,7 +194,7 @@ func (i Item) details(r publish.Result) []string {
 		details = append(details, "denied: "+r.Denial.String())
 	}
 	if r.Slow {
-		details = append(details, "writing the tag took a long time; if other jobs published this version at the same time, rerun all of them")
+		details = append(details, "writing the tag took a long time; if other jobs published this version at the same time, rerun these jobs; otherwise, no action is needed")
 	}
 	if r.Source != "" {
 		details = append(details, fmt.Sprintf("the source has the same zips in the index %s; to copy that index, use --force", r.Source))
@@ -202,7 +205,7 @@ func (i Item) details(r publish.Result) []string {
 	return details
 }
 
-// detailed joins the texts, each on an indented line.
+// detailed puts each string on an indented line.
 func detailed(texts []string) string {
 	if len(texts) == 0 {
 		return ""
@@ -211,7 +214,7 @@ func detailed(texts []string) string {
 }
 
 // packageTable returns a table of packages.
-func packageTable(packages []PackageItem) string {
+func (o *Report) packageTable(packages []PackageItem) string {
 	var rows []string
 	for _, p := range packages {
 		columns := []string{"  " + p.Platform, p.Action, p.size(), p.Filename}
@@ -220,7 +223,7 @@ func packageTable(packages []PackageItem) string {
 		}
 		rows = append(rows, cells(columns...))
 	}
-	return table(rows)
+	return o.table(rows)
 }
 
 // WatchPull returns m with additional callbacks that report the pull of n requirements.
@@ -291,7 +294,7 @@ func (o *Report) pulled(p pull.Pulled) {
 	if len(p.Packages) > 0 {
 		signed = o.verdict(p.Requirement.Address, i.Version, p.Packages[0].Verdict)
 	}
-	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, table(rows)))
+	o.done(i, fmt.Sprintf("%s %s\n%s%s", i.Provider, i.Version, signed, o.table(rows)))
 }
 
 func describePackages(packages []provider.Package) (items []PackageItem) {
@@ -327,7 +330,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, units[0])
 }
 
-// dateText formats a version's date in RFC 3339 format. For the zero time, it returns
+// dateText returns a version's date in RFC 3339 format. For the zero time, it returns
 // "".
 func dateText(t time.Time) string {
 	if t.IsZero() {

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// listener handles a run's events: the events of --events, stepStarted, stepFinished,
-// and displayClosed. It is called concurrently.
+// listener handles the events that --events writes, and stepStarted, stepFinished, and
+// displayClosed. It is called concurrently.
 type listener interface{ handle(event any) }
 
 type (
@@ -29,9 +29,11 @@ type run struct {
 	started   time.Time
 
 	mu sync.Mutex
-	// planned and finished count releases.
+	// planned and finished are the numbers of planned and of finished releases.
 	planned, finished int
-	// moved is the number of transferred bytes of zips. It includes failed transfers.
+	// reached is the highest progress so far. See position.
+	reached int64
+	// moved is the number of bytes in all transfers so far, including failed transfers.
 	moved      int64
 	meter      schedule.Meter
 	transfers  map[packageKey]*transfer
@@ -39,16 +41,17 @@ type run struct {
 }
 
 // packageKey identifies a package. Without a platform, it identifies a release. It is
-// not a string, because a key is created for each read of a transfer.
+// not a string, because each read of a transfer creates a key, which must not allocate
+// memory.
 type packageKey struct {
 	address  provider.Address
 	version  provider.Version
 	platform provider.Platform
-	// step is the name of a step that does not concern a release.
+	// step is the name of a step that does not belong to a release.
 	step string
 }
 
-// transfer is the transfer of a zip.
+// transfer describes a zip's transfer in progress.
 type transfer struct {
 	provider.Package
 	started time.Time
@@ -85,7 +88,7 @@ func (r *run) notify(event any) {
 	}
 }
 
-// plan adds to the number of releases.
+// plan adds n to the number of planned releases.
 func (r *run) plan(n int) {
 	r.mu.Lock()
 	r.planned += n
@@ -110,7 +113,7 @@ func (r *run) itemStarted(a provider.Address, v provider.Version) {
 	r.notify(&itemStarted{event: event{Event: "item_started"}, Provider: a.String(), Version: v.String()})
 }
 
-// itemFinished ends a release. Releases can end in any order.
+// itemFinished records that a release has finished. Releases can finish in any order.
 func (r *run) itemFinished(a provider.Address, v provider.Version, i Item) {
 	e := &itemFinished{event: event{Event: "item_finished"}, Item: i}
 	if w := r.end(packageKey{address: a, version: v}); w != nil {
@@ -196,7 +199,7 @@ func releaseOf(p provider.Package) packageKey {
 	return packageKey{address: p.Address, version: p.Version}
 }
 
-// lasting describes the activities that had no transfers for at least the given
+// lasting describes the activities that have had no transfers for at least the given
 // duration, oldest first. An example is "working on hashicorp/aws 5.64.0: 12 s". The
 // caller must hold r.mu.
 func (r *run) lasting(now time.Time, atLeast time.Duration) []string {
@@ -217,7 +220,8 @@ func (r *run) lasting(now time.Time, atLeast time.Duration) []string {
 // maxRemaining is the maximum remaining time that is shown.
 const maxRemaining = 1000 * time.Hour
 
-// remaining returns the time required to transfer the given number of bytes at a rate.
+// remaining returns the time required to transfer the given number of bytes at the
+// given rate.
 func remaining(bytes, rate int64) string {
 	s := min(float64(bytes)/float64(rate), maxRemaining.Seconds())
 	return formatDuration(time.Duration(s * float64(time.Second)))

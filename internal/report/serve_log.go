@@ -44,7 +44,7 @@ func newLogger(w io.Writer, json bool, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(escaped{w, Printable}, options))
 }
 
-// onlyIf returns a value to log, or nil, which is omitted.
+// onlyIf returns value, or nil if logged is false. Nil is omitted from the log.
 func onlyIf(logged bool, value any) any {
 	if !logged {
 		return nil
@@ -52,8 +52,8 @@ func onlyIf(logged bool, value any) any {
 	return value
 }
 
-// loggedValue omits empty values, formats durations in milliseconds, and removes secrets
-// from errors.
+// loggedValue omits empty values, formats durations in milliseconds, and removes
+// secrets from errors.
 func loggedValue(_ []string, a slog.Attr) slog.Attr {
 	switch value := a.Value.Any().(type) {
 	case nil:
@@ -70,7 +70,7 @@ func loggedValue(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// escaped makes untrusted text safe for terminals and CI runners. Each call of Write
+// escaped makes untrusted text safe for terminals and CI runners. Each call to Write
 // writes one line.
 type escaped struct {
 	io.Writer
@@ -101,7 +101,7 @@ func (l *ServerLog) onRequest(a serve.RequestEvent) {
 		"age", onlyIf(a.Age >= time.Second, int(a.Age.Seconds())), "stale", a.Stale, "error", a.Err)
 }
 
-// pulled logs the mirroring of a release on request.
+// pulled logs the steps of mirroring a release on request.
 func (l *ServerLog) pulled(e pullthrough.Event) {
 	line := []any{"provider", e.Address.String(), "version", e.Version.String(), "repository", e.Repository}
 	if e.Verdict.Trust != "" {
@@ -113,7 +113,7 @@ func (l *ServerLog) pulled(e pullthrough.Event) {
 	case pullthrough.StageDone:
 		l.rest.Info("mirrored a release from its origin registry", append(line, "status", string(e.Status), "bytes", e.Bytes, "ms", e.Duration.Milliseconds())...)
 	case pullthrough.StageRefused:
-		l.rest.Warn("refused a release from its origin registry", append(line, "reason", e.Err.Error())...)
+		l.rest.Warn("rejected a release from its origin registry", append(line, "reason", e.Err.Error())...)
 	default:
 		l.rest.Error("mirroring a release from its origin registry failed", append(line, "error", e.Err.Error(), "ms", e.Duration.Milliseconds())...)
 	}
@@ -128,12 +128,12 @@ func (l *ServerLog) Listening(at net.Addr, secure bool) {
 	l.rest.Info("listening", "url", scheme+"://"+at.String())
 }
 
-// Metrics logs the address of the metrics.
+// Metrics logs the address at which metrics are served.
 func (l *ServerLog) Metrics(at net.Addr) {
 	l.rest.Info("serving /metrics", "address", at.String())
 }
 
-// Trouble logs an error of a client's connection.
+// Trouble logs an error on a client's connection.
 func (l *ServerLog) Trouble(text string) {
 	l.rest.Info("client connection failed", "reason", strings.TrimSpace(text))
 }
@@ -143,7 +143,8 @@ func (l *ServerLog) Certificate(err error) {
 	l.rest.Warn("reading the changed certificate failed; still using the previous one", "error", err.Error())
 }
 
-// Reloaded logs that the file of rules has changed.
+// Reloaded logs that the changed rules file was reloaded or, if err is not nil, that
+// reloading failed.
 func (l *ServerLog) Reloaded(err error) {
 	l.counted.Reloaded(err)
 	if err != nil {
@@ -153,5 +154,5 @@ func (l *ServerLog) Reloaded(err error) {
 	l.rest.Info("reloaded --serve-config")
 }
 
-// Handler returns the HTTP handler of the metrics.
+// Handler returns the HTTP handler for metrics.
 func (l *ServerLog) Handler() http.Handler { return l.counted.Handler() }

@@ -14,13 +14,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// errorSummary is the summary of a failed command's document without items.
+// errorSummary is the summary of the document that a failed command without items
+// prints.
 type errorSummary struct {
 	Error *outcome.ErrorItem `json:"error"`
 }
 
-// End prints the run's summary, writes the last event, and adds the summary to the job.
-// code is the exit code. err is not nil if the command failed.
+// End prints the run's summary, writes the last event, and writes the job summary. code
+// is the exit code. err is not nil if the command failed.
 func (o *Report) End(err error, code int) {
 	if o.plan == nil && o.Sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
@@ -72,13 +73,13 @@ func (o *Report) PrintError(err error) error {
 	return printItems(o, "error", []none{}, errorSummary{outcome.DescribeError(err)}, "")
 }
 
-// These statuses supplement the statuses of package publish.
+// Statuses in addition to those in package publish.
 const (
 	statusPulled  = "pulled"
 	statusChecked = "checked" // used by trust, which transfers nothing
 )
 
-// statuses lists all statuses of releases, in the order of the summary line.
+// statuses lists the statuses of releases in the order of the summary line.
 var statuses = []string{
 	string(publish.Created), string(publish.Extended), string(publish.Repaired), string(publish.Replaced), string(publish.Promoted), statusPulled,
 	"restored", "pruned", "deleted", "marked", "unmarked", string(publish.Denied), string(publish.Unchanged), string(publish.Pending), outcome.StatusHeld, outcome.StatusFailed,
@@ -93,8 +94,8 @@ func counts(results []Item) map[string]int {
 	return of
 }
 
-// line returns a run's summary, for example "5 created, 12 unchanged, 1 failed · 212.0 MB sent ·
-// 41 s".
+// line returns a run's summary, for example "5 created, 12 unchanged, 1 failed · 212.0
+// MB sent · 41 s".
 func line(results []Item, moved int64, took time.Duration) string {
 	of, parts := counts(results), []string{}
 	for _, status := range append(slices.Clone(statuses), statusChecked) {
@@ -108,7 +109,8 @@ func line(results []Item, moved int64, took time.Duration) string {
 	}
 	if moved > 0 {
 		verb := "sent"
-		if of[statusPulled] > 0 {
+		unchanged := of[string(publish.Unchanged)]
+		if of[statusPulled] > 0 || unchanged > 0 && unchanged == len(results) { // unchanged modules are downloaded to compare them
 			verb = "fetched"
 		}
 		text += fmt.Sprintf(" · %s %s", Size(moved), verb)
@@ -116,7 +118,7 @@ func line(results []Item, moved int64, took time.Duration) string {
 	return text + " · " + formatDuration(took)
 }
 
-// formatDuration formats a duration.
+// formatDuration formats a duration with units, for example "41 s" or "2 min 5 s".
 func formatDuration(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	switch {
@@ -158,9 +160,8 @@ func (o *Report) noteSkipped() {
 	}
 }
 
-// dryRunPlan is the amount of work that a dry run determined. A real run sends less if
-// the repository already contains some of the zips. A dry run doesn't check for
-// existing zips.
+// dryRunPlan is the amount of work that a dry run determined. A dry run doesn't check
+// which zips the repository already contains, so a real run can send less.
 type dryRunPlan struct {
 	// Releases is the number of releases, and ToSend is the number of releases to send.
 	Releases int `json:"releases"`
@@ -188,14 +189,15 @@ func (t *dryRunPlan) add(r publish.Result) {
 	}
 }
 
-// String returns one line of text.
+// String summarizes the plan in one line.
 func (t *dryRunPlan) String() string {
 	text := fmt.Sprintf("plan: %s, %d to send", Counted(t.Releases, "release"), t.ToSend)
 	if t.ToSend > 0 {
-		text += fmt.Sprintf(" with at most %s, %s", Counted(t.Packages, "package"), Size(t.Size))
-	}
-	if t.SizeUnknown > 0 {
-		text += fmt.Sprintf(" and %d of unknown size", t.SizeUnknown)
+		text += fmt.Sprintf(" (at most %s, %s", Counted(t.Packages, "package"), Size(t.Size))
+		if t.SizeUnknown > 0 {
+			text += fmt.Sprintf(" and %d of unknown size", t.SizeUnknown)
+		}
+		text += ")"
 	}
 	return text
 }

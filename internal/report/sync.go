@@ -11,11 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
-// maxComment is the maximum size of the Markdown that --output markdown prints, in bytes.
-// GitHub limits comments to 65,536 characters.
+// maxComment is the maximum size of the output of --output markdown, in bytes. GitHub
+// limits comments to 65,536 characters.
 const maxComment = 60_000
 
-// SyncPlanned prints a plan. problems are errors that are not about an action.
+// SyncPlanned prints a plan. problems are errors that do not concern an action.
 func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
 	o.Sync = outcome.New(p)
 	o.Sync.Planned = true
@@ -26,7 +26,7 @@ func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
 	return o.FinishSync(problems, nil)
 }
 
-// WatchSync returns so with callbacks that report the run.
+// WatchSync returns the options so with callbacks that report the run.
 func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 	o.Sync = outcome.New(p)
 	o.run.plan(len(p.Actions))
@@ -36,7 +36,7 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 		event, about := eventOf(i), ""
 		if r.Err == nil && r.Published.Status != "" {
 			event = o.mirroredItem(i.Repository, r.Published)
-			about = o.verdictAndWarnings(event, r.Published) + packageTable(event.Packages)
+			about = o.verdictAndWarnings(event, r.Published) + o.packageTable(event.Packages)
 		}
 		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
 		o.addSync(i, event, about, r.Err)
@@ -44,7 +44,7 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 	return so
 }
 
-// MergeSync prints the results of the shards of a run, like SyncPlanned.
+// MergeSync prints the merged results of all shards of a run.
 func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
 	o.Sync = outcome.New(&sync.Plan{})
 	o.Sync.Summary = all.Summary
@@ -54,13 +54,13 @@ func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
 	return o.FinishSync(problems, nil)
 }
 
-// eventOf returns an item with the fields of events.
+// eventOf converts a sync item to the format of items in events.
 func eventOf(i outcome.Item) Item {
 	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: i.Error}
 }
 
-// addSync records an item and prints the result of an action. about describes the published
-// release.
+// addSync records an item and prints the result of an action. about describes the
+// published release.
 func (o *Report) addSync(i outcome.Item, event Item, about string, err error) {
 	o.Sync.Items = append(o.Sync.Items, i)
 	switch {
@@ -69,13 +69,12 @@ func (o *Report) addSync(i outcome.Item, event Item, about string, err error) {
 	case o.Sync.Planned || o.Format == Markdown:
 		o.results = append(o.results, event)
 	default:
-		at := strings.TrimSuffix(i.Repository+":"+i.Tag+"@"+i.Digest, "@")
-		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, at, detailed([]string{i.Details()}), about))
+		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, reference(i.Repository, i.Tag, i.Digest), detailed([]string{i.Details()}), about))
 	}
 }
 
-// FinishSync prints the result of a sync command and returns its error. problems are errors
-// that are not about an action, and err is the error of the run.
+// FinishSync prints the result of a sync command and returns its error. problems are
+// errors that do not concern an action, and err is the error of the run.
 func (o *Report) FinishSync(problems []error, err error) error {
 	for _, problem := range problems {
 		o.printError(problem)
@@ -91,7 +90,7 @@ func (o *Report) FinishSync(problems []error, err error) error {
 		for _, i := range o.Sync.Items {
 			rows = append(rows, cells(i.Action, i.Release(), i.Target, i.Details()))
 		}
-		text = table(rows) + "plan: " + o.syncLine() + "\n"
+		text = o.table(rows) + "plan: " + o.syncLine() + "\n"
 	default:
 		o.Note("%s", o.syncLine())
 	}
@@ -113,8 +112,8 @@ func (o *Report) syncLine() string {
 	return o.Sync.Line()
 }
 
-// syncMarkdown returns a plan or its results for pull requests and job summaries. whole is the
-// error of the whole run, or nil.
+// syncMarkdown returns a plan or its results as Markdown for pull requests and job
+// summaries. whole is the error of the whole run, or nil.
 func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdown {
 	m := &markdown{heading: heading, columns: []string{"action", "provider", "version", "target", "status", "reason"}}
 	m.fail("", whole)
@@ -128,8 +127,8 @@ func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdow
 	return m
 }
 
-// SyncMessage returns the notification of a run that ended with an error and an exit code. It
-// is empty if nothing changed and nothing failed.
+// SyncMessage returns the notification about a run with the given exit code and error.
+// It is empty if nothing changed and nothing failed.
 func (o *Report) SyncMessage(code int, err error) string {
 	if _, reported := errors.AsType[*explain.ExitError](err); reported {
 		err = nil
@@ -141,12 +140,12 @@ func (o *Report) SyncMessage(code int, err error) string {
 	return o.heading(code) + " (" + o.Sync.Summary.Declaration.Path + ")\n" + joinLines(lines)
 }
 
-// declaredItem is a provider of a declaration.
+// declaredItem is a provider or module in a declaration.
 type declaredItem struct {
 	Provider string `json:"provider"`
 	// SelectedBy lists the lines and lock files that select versions of the provider.
 	SelectedBy []string `json:"selected_by"`
-	// Settings are the effective settings, with --explain.
+	// Settings contains the effective settings. It is set only with --explain.
 	Settings []sync.Setting `json:"settings,omitempty"`
 }
 
@@ -156,7 +155,8 @@ type declaredSummary struct {
 	Problems    []outcome.ErrorItem `json:"problems,omitempty"`
 }
 
-// CountedWanted returns the numbers of providers and modules.
+// CountedWanted returns the numbers of providers and modules, such as "3 providers, 1
+// module".
 func CountedWanted(wanted []sync.Wanted) string {
 	modules := 0
 	for _, w := range wanted {
@@ -172,8 +172,8 @@ func CountedWanted(wanted []sync.Wanted) string {
 }
 
 // Declared prints the providers and modules of a declaration or, if explained is not
-// empty, the settings of the only one. problems are errors of the files that the
-// declaration lists.
+// empty, the settings of the only provider or module. problems are errors in the files
+// that the declaration lists.
 func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, problems []error) error {
 	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}
 	for _, problem := range problems {
@@ -192,7 +192,7 @@ func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained [
 			for _, s := range explained {
 				rows = append(rows, cells(s.Name, s.Value, s.Position))
 			}
-			text = i.Provider + "\n" + indented(table(rows))
+			text = i.Provider + "\n" + indented(o.table(rows))
 		}
 		items[n] = i
 	}

@@ -45,7 +45,7 @@ type verifySummary struct {
 	Releases int `json:"releases"`
 	Failed   int `json:"failed"`
 	findingCounts
-	// Omitted is the number of findings that exceed the limits.
+	// Omitted is the number of findings beyond the limit.
 	Omitted int `json:"omitted_findings,omitempty"`
 	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
@@ -54,8 +54,8 @@ type verifySummary struct {
 	Unknown []string `json:"unknown_repositories,omitempty"`
 }
 
-// verifyItems returns the items of reports. For each report, these are the checked
-// releases and, if it has findings, the repository.
+// verifyItems returns an item for each checked release, and for each repository with
+// findings.
 func verifyItems(reports []verify.Report, rules trust.Rules) []verifiedItem {
 	var items []verifiedItem
 	for _, r := range reports {
@@ -104,14 +104,14 @@ func (o *Report) VerifiedProvider(r verify.Report, explained func(error) error) 
 	}
 }
 
-// Verified prints the result of verify. rules contains the pinned keys. If a finding is an
-// error, the exit code is 4, even if checks failed.
+// Verified prints the result of verify. rules contains the pinned keys. If any finding
+// is an error, the exit code is 4, even if some checks failed.
 func (o *Report) Verified(reports []verify.Report, unknown []string, rules trust.Rules) error {
 	found := found{rules: verify.Rules()}
 	summary := verifySummary{Skipped: o.skipped, Unknown: unknown}
 	for _, r := range reports {
 		for _, f := range r.Failed {
-			if f.Version != (provider.Version{}) { // otherwise no version matches a requirement
+			if f.Version != (provider.Version{}) { // without a version, the requirement matched none
 				summary.Failed++
 			}
 		}
@@ -127,7 +127,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string, rules trust
 	for _, i := range o.results {
 		found.failed = append(found.failed, finding.Finding{Subject: finding.Subject{Provider: i.Provider, Version: i.Version}, Message: i.Error.Message})
 		item := verifiedItem{Provider: i.Provider, Version: i.Version, Repository: i.Repository, Tag: i.Tag, Error: i.Error}
-		if i.Tag != "" { // otherwise the version is a constraint
+		if i.Tag != "" { // without a tag, the version is a constraint
 			item.Findings = findingsAbout(i.Provider, i.Version, found.findings)
 			item.findingCounts = countFindings(item.Findings)
 		}
@@ -149,7 +149,7 @@ func (o *Report) Verified(reports []verify.Report, unknown []string, rules trust
 	return explain.Items(summary.Releases-summary.Failed, o.errors)
 }
 
-// String returns one line of text.
+// String summarizes the run in one line.
 func (s verifySummary) String() string {
 	failed := ""
 	if s.Failed > 0 {
@@ -158,7 +158,7 @@ func (s verifySummary) String() string {
 	return fmt.Sprintf("%s%s: %s, %s, %s\n", Counted(s.Releases, "release"), failed, Counted(s.Errors, "error"), Counted(s.Warnings, "warning"), Counted(s.Notes, "note"))
 }
 
-// verifyMarkdown returns the report for people.
+// verifyMarkdown returns the report in Markdown.
 func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 	m := &markdown{
 		heading: "tofu-oci verify: " + strings.TrimSpace(summary.String()),
@@ -189,8 +189,7 @@ func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 
 // decided describes the last result of each gate, and all decisions by people.
 func (i verifiedItem) decided() (gates, approvals string) {
-	var names, people []string
-	results := map[string]string{}
+	var names, results, people []string
 	for _, d := range i.Decisions {
 		name, _, _ := strings.Cut(cmp.Or(d.Gate, d.By), "@")
 		until := ""
@@ -206,15 +205,11 @@ func (i verifiedItem) decided() (gates, approvals string) {
 		case d.Foreign:
 		case d.Gate == "":
 			people = append(people, text)
+		case !slices.Contains(names, name):
+			names, results = append(names, name), append(results, text)
 		default:
-			if _, known := results[name]; !known {
-				names = append(names, name)
-			}
-			results[name] = text
+			results[slices.Index(names, name)] = text
 		}
 	}
-	for n, name := range names {
-		names[n] = results[name]
-	}
-	return strings.Join(names, " "), strings.Join(people, " ")
+	return strings.Join(results, " "), strings.Join(people, " ")
 }

@@ -1,4 +1,4 @@
-// Package sbom creates software bills of materials of provider packages from the build
+// Package sbom creates software bills of materials for provider packages from the build
 // information that the go command stores in executables.
 package sbom
 
@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxVersion is CycloneDX's maximum length of a version.
+// maxVersion is the maximum length of a version in CycloneDX.
 const maxVersion = 1024
 
 // namespace is the prefix of all property names.
@@ -58,7 +58,7 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// pedigree contains the module that a replaced module was required as.
+// pedigree contains the required module that another module replaces.
 type pedigree struct {
 	Ancestors []component `json:"ancestors"`
 }
@@ -77,8 +77,8 @@ type composition struct {
 // and its components are the modules of the package's executable. Identical arguments
 // result in identical bytes. executable is empty if the package has no executable.
 //
-// If info is nil, the document has no components, and states that the composition of the
-// package is unknown.
+// If info is nil, the document has no components, and declares that the composition of
+// the package is unknown.
 func CycloneDX(p provider.Package, executable string, info *debug.BuildInfo) ([]byte, error) {
 	subject := component{
 		Type: "application", Ref: "terraform-provider-" + p.Address.Type, Name: "terraform-provider-" + p.Address.Type, Version: p.Version.String(),
@@ -105,16 +105,16 @@ func CycloneDX(p provider.Package, executable string, info *debug.BuildInfo) ([]
 	return json.MarshalIndent(d, "", "  ")
 }
 
-// serialNumber returns a UUID of version 8 that identifies the zip.
+// serialNumber returns a version 8 UUID that identifies the zip.
 func serialNumber(p provider.Package) string {
-	id, _ := hex.DecodeString(p.Digest.Encoded()) // a SHA-256 digest, or the UUID would be all zeros
+	id, _ := hex.DecodeString(p.Digest.Encoded()) // a digest in a different format would result in zeros
 	id = append(id, make([]byte, 16)...)[:16]
 	id[6], id[8] = id[6]&0x0f|0x80, id[8]&0x3f|0x80
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
-// settings returns the Go version, the main package, and the settings of the build, such
-// as the VCS revision.
+// settings returns the Go version, the main package, and the settings of the build,
+// such as the VCS revision.
 func settings(info *debug.BuildInfo) []property {
 	all := []property{{namespace + "go:version", info.GoVersion}}
 	if info.Path != "" {
@@ -142,7 +142,7 @@ func components(info *debug.BuildInfo) []component {
 	return slices.CompactFunc(all, func(a, b component) bool { return a.Ref == b.Ref })
 }
 
-// moduleOf returns the component of a module. A module that is replaced by another
+// moduleOf returns the component for a module. A module that is replaced by another
 // module is an ancestor of its replacement. A module that is replaced by a directory
 // keeps its name, but has no version.
 func moduleOf(m *debug.Module) component {

@@ -9,16 +9,16 @@ import (
 )
 
 // MaxItems is the maximum number of items that [Each] processes concurrently. The limit
-// is high enough to keep both pools busy, and low enough that an interrupted run leaves
-// few items unfinished.
+// is high enough to use all requests and transfers that the pools allow, and low enough
+// that an interrupted run leaves few items unfinished.
 const MaxItems = 32
 
 // Each calls do for the items 0 to n-1. It starts the items in this order and runs them
 // concurrently. It calls report with the results in the caller's goroutine, in the
-// order of the items. An item is reported as soon as all earlier items were reported.
-// When ctx is canceled or do returns false for goOn, Each starts no more items, but
-// waits for the started items and reports them. It returns the number of reported
-// items.
+// order of the items. An item is reported as soon as it and all earlier items have
+// finished. When ctx is canceled or do returns false for goOn, Each starts no more
+// items, but waits for the started items and reports them. It returns the number of
+// reported items.
 func Each[R any](ctx context.Context, n int, do func(ctx context.Context, i int) (r R, goOn bool), report func(r R)) (reported int) {
 	results, finished := make([]R, n), make(chan int)
 	slots, turn := make(chan struct{}, MaxItems), NewLimiter(1, 0)

@@ -1,7 +1,7 @@
-// Package schedule controls concurrency. It contains the pools of requests and
-// transfers ([Limiter], [Transfers]), and pauses and reduced limits for hosts that
-// throttle ([Limiter.Throttle]). It also processes many items concurrently and reports
-// their results in order ([Each]).
+// Package schedule controls concurrency. It limits concurrent requests and transfers
+// ([Limiter], [Transfers]), and applies pauses and lower limits to hosts that throttle
+// ([Limiter.Throttle]). It also processes many items concurrently and reports their
+// results in order ([Each]).
 package schedule
 
 import (
@@ -48,9 +48,9 @@ type exclusiveKey struct{}
 
 func isExclusive(ctx context.Context) bool { return ctx.Value(exclusiveKey{}) != nil }
 
-// Acquire waits for a slot of the given key. Calling release frees the slot, and
-// further calls of release have no effect. If ctx is canceled first, Acquire returns
-// the context's error.
+// Acquire waits for a slot of the given key. Calling release frees the slot. Subsequent
+// calls to release have no effect. If ctx is canceled first, Acquire returns the
+// context's error.
 func (l *Limiter) Acquire(ctx context.Context, key string) (release func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (l *Limiter) leave(w *waiter) bool {
 		return false
 	}
 	l.waiting = slices.Delete(l.waiting, i, i+1)
-	l.grant() // an exclusive waiter might have delayed different waiters
+	l.grant() // an exclusive waiter might have delayed other waiters
 	return true
 }
 

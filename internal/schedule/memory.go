@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// MaxShared is the maximum number of bytes of documents that each item of [Each] can
-// hold while other items also hold documents. A release has a few kilobytes of
-// documents. Only hostile servers send more.
+// MaxShared is the maximum total size, in bytes, of the documents that an item of
+// [Each] can hold while other items also hold documents. A release requires a few
+// kilobytes of documents. Only hostile servers send more.
 const MaxShared = 1 << 20
 
 // ReserveMemory reserves memory for documents that the item of ctx is about to hold. If
@@ -26,8 +26,8 @@ func ReserveMemory(ctx context.Context, bytes int64) (wait func() error) {
 	return func() error { return m.wait(ctx) }
 }
 
-// WithoutReservation returns a context in which [ReserveMemory] has no effect. It is
-// for work of one item that other items wait for.
+// WithoutReservation returns a context in which [ReserveMemory] has no effect. Use it
+// for an item's work that other items wait for.
 func WithoutReservation(ctx context.Context) context.Context {
 	return context.WithValue(ctx, memoryKey{}, (*memory)(nil))
 }
@@ -44,7 +44,7 @@ type memory struct {
 	release func() // ends the item's turn; nil before the turn starts
 }
 
-// add reports whether the item must wait for its turn.
+// add reserves bytes and reports whether the item must wait for its turn.
 func (m *memory) add(bytes int64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -8,8 +8,8 @@ const (
 	MaxRequests = 64
 	// MaxRequestsToHost is the maximum number of concurrent small requests to one host.
 	// Registries can handle as many requests as a browser sends over one HTTP/2
-	// connection. If a client sends more requests, some of them start to fail behind
-	// the registries' proxies.
+	// connection. With more concurrent requests, the proxies in front of registries
+	// start to fail some of them.
 	MaxRequestsToHost = 32
 	// MaxRequestsToOrigin is the maximum number of concurrent requests to one host of
 	// an origin registry or its releases. These hosts throttle early and for a long
@@ -24,15 +24,15 @@ const (
 func NewRequests() *Limiter { return NewLimiter(MaxRequests, MaxRequestsToHost) }
 
 // NewOriginRequests returns a pool of requests to origin registries, with hosts as
-// keys. A caller that holds one of its slots can acquire a slot of [NewRequests]. The
-// reverse order is not allowed.
+// keys. A caller that holds one of its slots can acquire a slot from a [NewRequests]
+// pool. The reverse order is not allowed.
 func NewOriginRequests() *Limiter { return NewLimiter(0, MaxRequestsToOrigin) }
 
 // Transfers is a pool of concurrent transfers of zips.
 type Transfers struct{ large, small *Limiter }
 
-// NewTransfers returns a pool for n zips. Small zips have separate slots. The number of
-// these slots equals the number of slots for small requests.
+// NewTransfers returns a pool with n slots for large zips and [MaxRequests] slots for
+// small zips.
 func NewTransfers(n int) *Transfers {
 	return &Transfers{large: NewLimiter(n, 0), small: NewLimiter(MaxRequests, 0)}
 }

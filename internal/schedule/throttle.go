@@ -59,16 +59,16 @@ type ThrottleResult struct {
 	// Single reports whether no other request had a slot of the key. In this case, a
 	// lower limit would not have helped.
 	Single bool
-	// GaveUp reports that the key is not paused again, because several pauses did not
-	// help.
+	// GaveUp reports whether the limiter stops pausing the key, because several pauses
+	// did not help.
 	GaveUp bool
 }
 
 // Throttle records that a host limits requests. During the pause, the key has no slots.
 // After the pause, it has half as many slots as were in use. Responses to requests that
 // were sent before the key was throttled reduce the limit only once. sent is the time
-// at which the request was sent, after it waited for a slot or a pause. If the request
-// had a slot, the slot becomes free.
+// at which the request was sent, after it waited for a slot or a pause. The caller must
+// have released the request's slot.
 func (l *Limiter) Throttle(name string, sent time.Time, pause time.Duration) ThrottleResult {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -139,7 +139,8 @@ func (l *Limiter) ExclusiveDone(name string, succeeded bool) {
 	}
 }
 
-// Pause returns the remaining pause of a key, for requests without a slot.
+// Pause returns the remaining time of a key's pause. Use it for requests without a
+// slot.
 func (l *Limiter) Pause(name string) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

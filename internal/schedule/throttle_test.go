@@ -114,7 +114,7 @@ func TestThrottleSingleRequest(t *testing.T) {
 }
 
 // TestThrottleGivesUp covers a host that rejects all requests for minutes. The host
-// gets no further pauses until a request succeeds.
+// gets no more pauses until a request succeeds.
 func TestThrottleGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 // terraformHost is the default host of Terraform.
 const terraformHost = svchost.Hostname("registry.terraform.io")
 
-// fetch unpacks the module that a call refers to, as the program will. It returns an
-// error if the bundle doesn't contain the module.
+// fetch selects and unpacks the module that a call refers to, in the same way as the
+// program. It returns an error if the bundle doesn't contain the module.
 func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (none configuration.Package, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -39,7 +39,7 @@ func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (
 	// 1. Select a version.
 	called, subdir, err := module.ParseCall(c.Source, c.Version, host)
 	if err != nil {
-		return none, provider.Errorf(provider.Misuse, "%w; exec --bundle supports only local modules and modules in module registries", err)
+		return none, provider.Errorf(provider.Misuse, "%w; exec --bundle supports only local modules and modules from module registries", err)
 	}
 	wanted := provider.Requirement{Address: provider.ModuleAddress(called.Address.String()), Constraint: called.Constraint}
 	repo, err := r.bundle.Reader(wanted.Address, nil)
@@ -55,7 +55,7 @@ func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (
 	if err != nil {
 		return none, err
 	}
-	// 2. Unpack it.
+	// 2. Unpack the module.
 	wanted.Constraint = provider.ExactConstraint(selected[0])
 	p, known := r.unpacked[wanted.String()]
 	if !known {
@@ -68,7 +68,7 @@ func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (
 	return p, nil
 }
 
-// unpack unpacks a module.
+// unpack verifies and unpacks a module from the bundle.
 func (r *Run) unpack(ctx context.Context, repo repository.Reader, src provider.Source, wanted provider.Requirement, tag string) (p configuration.Package, err error) {
 	i, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 	if err != nil {
@@ -78,7 +78,7 @@ func (r *Run) unpack(ctx context.Context, repo repository.Reader, src provider.S
 		Dir: filepath.Join(r.dir, strconv.Itoa(len(r.unpacked))), Subdir: i.Index.Annotations[artifact.AnnotationModuleSubdirectory], Name: wanted.String(),
 	}
 	var failed error
-	err = module.Pull(ctx, src, wanted, p.Dir, pull.ManyOptions{OnResult: func(pulled pull.Pulled) { failed = pulled.Err }})
+	err = module.Pull(ctx, src, wanted, p.Dir, pull.ManyOptions{Options: pull.Options{Verify: r.verify}, OnResult: func(pulled pull.Pulled) { failed = pulled.Err }})
 	if err == nil {
 		err = failed
 	}

@@ -35,7 +35,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Run is a run of a program with the content of a bundle. The caller must close it.
+// Run is one execution of a program that installs only from a bundle. The caller must
+// close it.
 type Run struct {
 	// Source is the source of the providers in the bundle.
 	Source provider.Source
@@ -43,6 +44,8 @@ type Run struct {
 	Exec exec.Sealed
 
 	bundle *bundle.Bundle
+	// verify verifies the signatures of modules.
+	verify func(context.Context, provider.Release) (provider.Verdict, error)
 	server *http.Server
 	// secret is the first element of the paths in the module registry.
 	secret  string
@@ -55,17 +58,15 @@ type Run struct {
 	unpacked map[string]configuration.Package
 }
 
-// Start starts a module registry for a bundle. It listens on loopback, at a random path.
-func Start(ctx context.Context, b *bundle.Bundle, aliases provider.Aliases) (*Run, error) {
-	wanted, err := b.Requirements()
-	if err != nil {
-		return nil, err
-	}
+// Start starts a module registry for a bundle. It listens on loopback, at a random
+// path. verify verifies the signatures of the modules that the program needs.
+func Start(ctx context.Context, b *bundle.Bundle, aliases provider.Aliases, verify func(context.Context, provider.Release) (provider.Verdict, error)) (*Run, error) {
+	wanted := b.Requirements()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{bundle: b, secret: rand.Text(), unpacked: map[string]configuration.Package{}}
+	r := &Run{bundle: b, verify: verify, secret: rand.Text(), unpacked: map[string]configuration.Package{}}
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String()}
 	r.Source = oci.New(func(a provider.Address) (repository.Reader, error) { return r.repository(wanted, a, aliases) }, aliases...)
 	r.Exec = exec.Sealed{Proxy: base.String(), Fetch: r.fetch}
@@ -113,8 +114,8 @@ func (r *Run) registry(wanted []provider.Requirement, base *url.URL) (map[svchos
 	}
 	services, stored := map[svchost.Hostname]string{}, map[template.Reference]provider.Address{}
 	add := func(host svchost.Hostname) { services[host] = base.String() + "/v1/modules/" + string(host) + "/" }
-	// The registry also responds for these hosts if the bundle contains none of their
-	// modules, because its error is clearer than that of a failed connection.
+	// The registry responds for these hosts even if the bundle contains none of their
+	// modules, because its error is clearer than a connection error.
 	add(provider.DefaultHost)
 	add(terraformHost)
 	for _, w := range wanted {
@@ -145,8 +146,8 @@ func (r *Run) registry(wanted []provider.Requirement, base *url.URL) (map[svchos
 	return services, server, err
 }
 
-// ServeHTTP responds to requests for modules. It rejects all requests with a different
-// path, and requests to other hosts, for which it is the proxy.
+// ServeHTTP responds to requests for modules. It rejects requests whose path doesn't
+// start with the secret, and requests to other hosts, for which it is the proxy.
 func (r *Run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
 	switch {

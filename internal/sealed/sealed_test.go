@@ -46,7 +46,7 @@ func start(t *testing.T) *sealed.Run {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	r, err := sealed.Start(t.Context(), b, nil)
+	r, err := sealed.Start(t.Context(), b, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestFetch(t *testing.T) {
 		{address, "1.1.0", "1.1.0", true},
 		{"acme/vpc/aws", "", "the bundle doesn't contain registry.terraform.io/acme/vpc/aws", true},
 		{"acme/vpc/aws", ">= 2.0", "2.0", false},
-		{"git::https://example.com/vpc.git", "", "supports only local modules and modules in module registries", false},
+		{"git::https://example.com/vpc.git", "", "supports only local modules and modules from module registries", false},
 	} {
 		p, err := r.Exec.Fetch(t.Context(), configuration.Call{Source: test.source, Version: test.version}, test.terraform)
 		got := fmt.Sprint(err)

@@ -30,9 +30,9 @@ type Budget struct {
 	tokens, joining int
 }
 
-// Check checks a document in HCL 2's native syntax. It limits the number of tokens, the
-// depth of brackets and templates, the operators in an expression, and the pieces of
-// literals. Errors are of type *[Error]. Check ignores syntax errors, because the
+// Check returns an *[Error] if a document in HCL 2's native syntax exceeds a limit. It
+// limits the number of tokens, the depth of brackets and templates, the operators in an
+// expression, and the pieces of literals. Check ignores syntax errors, because the
 // parser reports them.
 func (b *Budget) Check(file string, data []byte) error {
 	s := syntax{file: file, budget: b, open: []expression{{lines: true}}}
@@ -62,9 +62,9 @@ func (b *Budget) Check(file string, data []byte) error {
 	return nil
 }
 
-// CheckJSON checks a document in HCL 2's JSON syntax. It limits the number of tokens
-// and the depth of brackets. Errors are of type *[Error]. CheckJSON ignores syntax
-// errors, because the parser reports them.
+// CheckJSON returns an *[Error] if a document in HCL 2's JSON syntax exceeds the limit
+// for tokens or for the depth of brackets. CheckJSON ignores syntax errors, because the
+// parser reports them.
 func (b *Budget) CheckJSON(file string, data []byte) error {
 	depth, tokens, line, start, quoted, word := 0, 0, 1, 0, false, false
 	for i := 0; i < len(data); i++ {
@@ -117,8 +117,8 @@ func (b *Budget) exceeded(tokens int) string {
 	return ""
 }
 
-// completeLines returns the tokens up to the last newline outside templates and comments.
-// After this newline, the lexer can restart.
+// completeLines returns the tokens up to the last newline outside templates and
+// comments. After this newline, the lexer can restart.
 func completeLines(tokens hclsyntax.Tokens) hclsyntax.Tokens {
 	end, templates := 0, 0
 	for i, t := range tokens {
@@ -153,8 +153,8 @@ type syntax struct {
 	templates []literals
 }
 
-// expression counts the operators since the last comma. If newlines end expressions, it
-// counts the operators since the last newline.
+// expression counts the operators since the last comma. If newlines end expressions, a
+// newline also resets the count.
 type expression struct {
 	operators int
 	lines     bool

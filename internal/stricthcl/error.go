@@ -53,7 +53,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // Kind returns [provider.Malformed].
 func (e *Error) Kind() provider.ErrorKind { return provider.Malformed }
 
-// Wrong returns an *[Error] about a range.
+// Wrong returns an *[Error] for a problem in a range.
 func Wrong(at hcl.Range, format string, args ...any) error {
 	return &Error{Position: PositionOf(at), Problem: fmt.Sprintf(format, args...)}
 }

@@ -20,9 +20,10 @@ const (
 	maxOperators = 256
 )
 
-// CheckHCL1 checks the depth and the number of brackets in an HCL 1 document. If isJSON
-// is set, the document is in JSON syntax. Otherwise, it is in native syntax. Errors are
-// of type *[Error]. CheckHCL1 ignores syntax errors, because the parser reports them.
+// CheckHCL1 returns an *[Error] if the depth or the number of brackets in an HCL 1
+// document exceeds its limit. If isJSON is set, the document is in JSON syntax.
+// Otherwise, it is in native syntax. CheckHCL1 ignores syntax errors, because the
+// parser reports them.
 func CheckHCL1(file string, data []byte, isJSON bool) error {
 	c := counter{file: file}
 	if isJSON {

@@ -11,17 +11,17 @@ import (
 )
 
 // ParseJSON parses a document in HCL 2's JSON syntax. HCL supports several forms of a
-// block, but ParseJSON accepts only one form. A block is an object. A block with labels
-// is nested in one object for each label. All blocks of a type are in the same object,
-// so a label occurs only once. blocks contains the number of labels for each type of
-// block. Duplicate keys are errors. The caller must limit the document's size. Errors
-// contain the file name file and are of type *[Error].
+// block, but ParseJSON accepts only one form. In this form, a block is an object. A
+// block with labels is nested in one object for each label. All blocks of a type are in
+// the same object, so a label occurs only once. blocks contains the number of labels
+// for each type of block. Duplicate keys are errors. The caller must limit the
+// document's size. Errors contain file as the file name and are of type *[Error].
 func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error) {
 	if err := new(Budget).CheckJSON(file, data); err != nil {
 		return nil, err
 	}
 	parsed, diags := hcljson.Parse(data, file)
-	if len(diags) > 0 { // the first error causes all further errors
+	if len(diags) > 0 { // the first error causes all others
 		return nil, OfDiagnostic(file, diags[0])
 	}
 	whole, _ := hcljson.ParseExpression(data, file) // the expression has no other errors
@@ -48,7 +48,7 @@ func (s shape) check(value hcl.Expression, path []string) error {
 		isBlock = ok && len(path) <= 1+labels
 	}
 	if isBlock && diags.HasErrors() {
-		return s.wrong(value.Range(), "%s must be an object", cmp.Or(strings.Join(path, " "), "the text"))
+		return s.wrong(value.Range(), "%s must be an object", cmp.Or(strings.Join(path, " "), "the document"))
 	}
 	lines := map[string]int{}
 	for _, pair := range pairs {
@@ -71,7 +71,8 @@ func (s shape) check(value hcl.Expression, path []string) error {
 	return nil
 }
 
-// wrong returns the error for a range. HCL's JSON parser counts columns wrongly after tabs.
+// wrong returns an error at a range. It computes the column itself, because HCL's JSON
+// parser miscounts columns after tabs.
 func (s shape) wrong(at hcl.Range, format string, args ...any) error {
 	before := s.data[:at.Start.Byte]
 	at.Start.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1

@@ -72,7 +72,7 @@ func TestJSONErrorPositions(t *testing.T) {
 		`{"labeled": [{"x": {}}]}`:              "f:1:13: labeled must be an object",
 		`{"labeled": {"x": []}}`:                "f:1:19: labeled x must be an object",
 		`{"labeled": {"x": {}, "x": {}}}`:       `f:1:23: duplicate key "x"`,
-		`[{"name": 1}]`:                         "f:1:1: the text must be an object",
+		`[{"name": 1}]`:                         "f:1:1: the document must be an object",
 		`{"name": }`:                            "f:1:10: ",
 		`{"name": 1} {}`:                        "f:1:13: Extraneous data after value",
 		`{"name": 1,}`:                          "f:1:11: Trailing comma in object",

@@ -112,8 +112,8 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// FuzzPassed parses documents that pass the check, and checks that the parsers return.
-func FuzzPassed(f *testing.F) {
+// FuzzParsersReturn parses documents that pass the check, and checks that the parsers return.
+func FuzzParsersReturn(f *testing.F) {
 	for _, seed := range []string{"a = [[[]]]", `{"a":[[{}]]}`, "a = ((1))", "a = !!true", "a = \"${\"${x}\"}\"", "a = <<E\n${[\nE\n", "x {} \n#(", "a = \"$$%%\"", "a = <<E\n\n\nE\n"} {
 		f.Add([]byte(seed), 40)
 	}

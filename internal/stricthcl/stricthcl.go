@@ -17,8 +17,8 @@ import (
 )
 
 // Decode parses a document in HCL 2's native syntax and decodes it in the same way as
-// [DecodeBody]. The caller must limit the document's size. Errors contain the file name
-// file.
+// [DecodeBody]. The caller must limit the document's size. Errors contain file as the
+// file name.
 func Decode(file string, data []byte, into any) error {
 	body, err := Parse(file, data)
 	if err != nil {
@@ -28,7 +28,7 @@ func Decode(file string, data []byte, into any) error {
 }
 
 // Parse parses a document in HCL 2's native syntax. The caller must limit the
-// document's size. Errors contain the file name file and are of type *[Error].
+// document's size. Errors contain file as the file name and are of type *[Error].
 func Parse(file string, data []byte) (hcl.Body, error) {
 	if err := new(Budget).Check(file, data); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Rang
 	}
 	list, diags := hcl.ExprList(expr)
 	if diags.HasErrors() || len(list) == 0 {
-		return Wrong(expr.Range(), "%s must be a list of strings, and not empty", name)
+		return Wrong(expr.Range(), "%s must be a non-empty list of strings", name)
 	}
 	for _, element := range list {
 		text, err := String("each value in "+name, element)

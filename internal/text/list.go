@@ -13,7 +13,7 @@ func List(words []string, conjunction string) string {
 	return strings.Join(words, " "+conjunction+" ")
 }
 
-// Strings returns the strings of values.
+// Strings returns the result of String for each value.
 func Strings[T fmt.Stringer](values []T) (all []string) {
 	for _, value := range values {
 		all = append(all, value.String())

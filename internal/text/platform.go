@@ -2,7 +2,8 @@ package text
 
 import "strings"
 
-// These maps contain alternative names for Go's operating systems and architectures.
+// These maps map common names for operating systems and architectures to GOOS and
+// GOARCH values.
 var (
 	systems = map[string]string{
 		"linux": "linux", "darwin": "darwin", "macos": "darwin", "mac": "darwin", "osx": "darwin", "windows": "windows", "win": "windows", "win64": "windows",

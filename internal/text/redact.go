@@ -1,5 +1,5 @@
-// Package text hides secrets in text, quotes words for a shell, parses durations with
-// days, and suggests corrections for misspelled words.
+// Package text hides secrets, makes untrusted text printable, quotes words for a shell,
+// parses durations with days, and suggests corrections for misspelled words.
 package text
 
 import (
@@ -13,8 +13,8 @@ const hidden = "***"
 // RedactUserinfo hides user information in a URL or repository name. For example,
 // "https://user:password@host/" becomes "https://***@host/", and
 // "user:password@host/name" becomes "***@host/name". The text must be a single value,
-// so that the password can contain any characters. If the text contains an @ for a
-// different reason, for example before a digest or version, it is unchanged.
+// so that the password can contain any characters. If the @ has another purpose, such
+// as separating a digest or version, the text is returned unchanged.
 func RedactUserinfo(s string) string {
 	shown, _ := RedactUserinfoAt(s, 0)
 	return shown

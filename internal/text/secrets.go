@@ -72,7 +72,7 @@ func WithText(err error, text string) error {
 	return &redactedError{text, err}
 }
 
-// redactedError wraps an error and has the error's redacted text.
+// redactedError wraps an error. Its Error method returns the redacted text.
 type redactedError struct {
 	text string
 	err  error
@@ -82,7 +82,7 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns all forms in which the credentials can appear in text. It contains no
+// forms returns all forms in which the credentials can appear in text, without
 // duplicates.
 func (s Secrets) forms() []string {
 	var forms []string
@@ -102,7 +102,8 @@ func (s Secrets) forms() []string {
 	return slices.Compact(forms)
 }
 
-// percent matches a URL's escaped byte. Its digits can also be lower-case.
+// percent matches an escaped byte in a URL. Some libraries use lower-case digits
+// instead.
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
 // markup escapes text for XML and HTML. Libraries escape quotes differently.
@@ -115,7 +116,7 @@ var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
 }
 
-// escaped returns the forms of text that is escaped for URLs, JSON, XML, and HTML.
+// escaped returns the escaped forms of text in URLs, JSON, XML, and HTML.
 func escaped(text string) []string {
 	query, path := url.QueryEscape(text), url.PathEscape(text)
 	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}

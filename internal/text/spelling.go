@@ -2,10 +2,11 @@ package text
 
 import "strings"
 
-// Nearest returns the most similar word, or false if no word is similar. At most a
-// third of a similar word's letters can be wrong, missing, added, or swapped with their
-// neighbors, but not all of its letters. If several words are equally similar, Nearest
-// returns the first of them. The comparison is case-insensitive.
+// Nearest returns the most similar word. A word is similar if at most a third of its
+// letters, but not all of them, are wrong, missing, added, or swapped with their
+// neighbors. If several words are equally similar, Nearest returns the first of them.
+// If no word is similar, Nearest returns the only word that starts with written, or
+// false. The comparison is case-insensitive.
 func Nearest(written string, words []string) (string, bool) {
 	best, least := "", max(1, len([]rune(written))/3)+1
 	for _, word := range words {
@@ -34,7 +35,8 @@ func unfinished(written string, words []string) (string, bool) {
 	return found, found != ""
 }
 
-// maxLength limits the length of compared words, because the time is quadratic.
+// maxLength limits the length of compared words, because a comparison takes quadratic
+// time.
 const maxLength = 64
 
 // distance returns the number of letters to insert, remove, replace, or swap with their

@@ -3,11 +3,11 @@ package transfer
 import "sync"
 
 const (
-	// blockSize is the size of a block in bytes.
+	// blockSize is the size in bytes of a block, the unit in which readers get memory.
 	blockSize = 1 << 20
 	// maxBlocks limits the total memory of all readers to 32 MiB.
 	maxBlocks = 32
-	// minChunk and maxChunk are the numbers of blocks in a chunk. Object stores are
+	// minChunk and maxChunk limit the number of blocks in a chunk. Object stores are
 	// fastest with 8 MiB per request. Below 2 MiB, the latency of requests dominates.
 	minChunk, maxChunk = 2, 8
 )
@@ -41,7 +41,7 @@ func (w *BufferPool) newHandle() *poolHandle {
 	return &poolHandle{pool: w}
 }
 
-// close removes a reader that has released all its blocks.
+// close removes the reader from the pool. The reader must have released all its blocks.
 func (s *poolHandle) close() {
 	w := s.pool
 	w.mu.Lock()

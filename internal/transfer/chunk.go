@@ -20,7 +20,7 @@ type chunk struct {
 	read int
 }
 
-// newChunk returns a chunk that will have size bytes in blocks.
+// newChunk returns an empty chunk that can store size bytes in blocks.
 func newChunk(s *poolHandle, blocks [][]byte, size int) *chunk {
 	p := &chunk{pool: s, blocks: blocks, size: size}
 	p.arrived.L = &p.mu
@@ -62,7 +62,7 @@ func (p *chunk) add(n int) {
 	p.arrived.Signal()
 }
 
-// Read returns received bytes. It releases each block after the block was read.
+// Read returns received bytes. It releases each block that has been read.
 func (p *chunk) Read(b []byte) (int, error) {
 	filled, err := p.wait()
 	if p.read == filled {
@@ -78,7 +78,8 @@ func (p *chunk) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// wait returns the number of bytes available, or the error at the end.
+// wait waits for unread bytes, and returns the number of received bytes and the error
+// at the end.
 func (p *chunk) wait() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -130,7 +130,7 @@ func TestPipe(t *testing.T) {
 	p := transfer.NewPipe()
 	written := make(chan error)
 	go func() {
-		// Write a single byte first, and more bytes in each further write.
+		// Write a single byte first, and more bytes in each subsequent write.
 		var err error
 		for rest, n := data, 1; len(rest) > 0 && err == nil; n *= 3 {
 			n = min(n, len(rest))

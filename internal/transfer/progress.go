@@ -1,5 +1,5 @@
-// Package transfer moves large contents. It reports progress ([Report], [Watch]) and
-// repeats transfers ([Retrier]). It reads contents by HTTP ranges, either in several
+// Package transfer transfers large content. It reports progress ([Start], [Watch]) and
+// repeats transfers ([Retrier]). It reads content by HTTP ranges, either in several
 // parallel parts ([RangeReader]) or from the offset at which a response was interrupted
 // ([ResumedBody]). It runs both sides of a copy concurrently ([Copy], [Pipe]).
 package transfer
@@ -37,8 +37,9 @@ func (c *Transfer) Read(p []byte) (int, error) {
 }
 
 // End reports the end of a transfer. err is the result of the write. End returns the
-// error that caused it. The library that pushes can wrap or hide errors of the source.
-// A rejection in the middle of a transfer means that the token has expired.
+// error that caused err, because a library that pushes content can wrap or hide errors
+// from the source. A rejection in the middle of a transfer means that the token has
+// expired.
 func (c *Transfer) End(err error) error {
 	if failed := c.Err(); failed != nil {
 		err = failed

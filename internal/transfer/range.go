@@ -16,16 +16,15 @@ var ErrLimited = errors.New("server limits connections")
 // the server does not support ranges, or the content has changed.
 var ErrRangeMismatch = errors.New("response does not match the requested range")
 
-// Range contains the bytes from From to End (exclusive). The complete content has Size
-// bytes.
+// Range is the byte range [From, End) of content that has Size bytes in total.
 type Range struct{ From, End, Size int64 }
 
 // Header returns the value of the Range header. See
 // https://www.rfc-editor.org/rfc/rfc9110.html#section-14.1.2.
 func (r Range) Header() string { return fmt.Sprintf("bytes=%d-%d", r.From, r.End-1) }
 
-// Check compares a response with the requested range. The response's validator must
-// equal known, unless one of them is empty.
+// Check returns [ErrRangeMismatch] if a response does not contain the requested range,
+// or if its validator differs from known. An empty validator is not compared.
 func (r Range) Check(resp *http.Response, known Validator) error {
 	want := fmt.Sprintf("bytes %d-%d/%d", r.From, r.End-1, r.Size)
 	mismatch := func(got string) error {

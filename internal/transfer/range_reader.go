@@ -33,7 +33,7 @@ type RangeReader struct {
 
 	closed  sync.Once
 	mu      sync.Mutex
-	err     error // returned by all further reads
+	err     error // returned by all subsequent reads
 	at      int64 // position of the next byte
 	next    int64 // start of the next chunk
 	head    io.ReadCloser
@@ -44,10 +44,10 @@ type RangeReader struct {
 	started bool
 }
 
-// NewRangeReader returns a reader and requests the first chunk. If the response is not
-// the requested range, the reader uses a single stream, and NewRangeReader returns the
-// error of Whole, if any. The caller must close the reader. The reader fails after its
-// context is canceled.
+// NewRangeReader returns a reader and requests the first chunk. If this request fails,
+// the reader uses a single stream, and NewRangeReader returns the error from Whole, if
+// any. The caller must close the reader. The reader fails after its context is
+// canceled.
 func NewRangeReader(ctx context.Context, c RangeSource, w *BufferPool) (*RangeReader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	pieces, abandon := context.WithCancel(ctx)
@@ -131,7 +131,7 @@ func (r *RangeReader) advance() {
 	r.refill()
 }
 
-// refill requests further chunks while the pool has memory for them.
+// refill requests more chunks while the pool has memory for them.
 func (r *RangeReader) refill() {
 	for _, p := range r.queue {
 		r.single = r.single || p.failed()
@@ -167,8 +167,8 @@ func (r *RangeReader) recover(err error) error {
 }
 
 // fallBackToSingleStream requests the missing part of head, and all parts up to the
-// next received chunk, in a single stream. It waits until all other connections are
-// closed, because the server might limit the number of connections.
+// next received chunk, in a single stream. It waits until every other connection has
+// been closed, because the server might limit the number of connections.
 func (r *RangeReader) fallBackToSingleStream() {
 	r.single = true
 	_ = r.head.Close()
@@ -186,8 +186,8 @@ func (r *RangeReader) fallBackToSingleStream() {
 	r.head = r.direct(Range{From: r.at, End: r.end, Size: r.content.Size})
 }
 
-// restart reads the complete content from its start. It skips the bytes that were
-// already returned.
+// restart reads the complete content from its start. It skips the bytes that have
+// already been returned.
 func (r *RangeReader) restart() error {
 	r.drop()
 	body, err := r.whole()
@@ -237,7 +237,7 @@ func (r *RangeReader) reportRefusal(err error) {
 }
 
 // ReportMismatch reports that the content has the wrong digest. It returns true if the
-// content was read in parts, so that reading a single stream might help.
+// content was read in parts, in which case reading a single stream might help.
 func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,7 +248,8 @@ func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	return true
 }
 
-// isRangeMismatch also checks the reason why an interrupted response was not resumed.
+// isRangeMismatch reports whether err, or the reason why an interrupted response was
+// not resumed, is [ErrRangeMismatch].
 func isRangeMismatch(err error) bool {
 	if stopped, ok := errors.AsType[*NotResumedError](err); ok {
 		err = stopped.Reason

@@ -10,8 +10,9 @@ import (
 // RangeSource provides content in ranges.
 type RangeSource struct {
 	Size int64
-	// Open makes a single request for a range. It returns [ErrRangeMismatch] and the
-	// client's errors. For statuses, the error is a *[provider.StatusError].
+	// Open makes a single request for a range. It returns [ErrRangeMismatch] or an
+	// error from the client. For an unexpected status, the error is a
+	// *[provider.StatusError].
 	Open func(ctx context.Context, r Range) (io.ReadCloser, error)
 	// Whole requests the complete content in one stream.
 	Whole func(ctx context.Context) (io.ReadCloser, error)
@@ -19,7 +20,7 @@ type RangeSource struct {
 	Pause func(ctx context.Context, failed int, cause error) error
 	// OnRefused is called if the server does not support ranges, returned wrong
 	// content, or limits connections. In the last case, which is temporary, why is
-	// [ErrLimited]. The server's next content should be read in one stream.
+	// [ErrLimited]. The next content from the server should be read in one stream.
 	OnRefused func(why error)
 }
 
@@ -42,8 +43,8 @@ func (c RangeSource) pauser(ctx context.Context) func(int, error) error {
 	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
 }
 
-// asLimit converts responses that limit requests to [ErrLimited]. The single stream
-// makes the next attempt.
+// asLimit returns [ErrLimited] for an error that means that the server limits requests,
+// and any other error unchanged. The next attempt then uses a single stream.
 func asLimit(err error) error {
 	if httpclient.IsLimit(err) {
 		return ErrLimited

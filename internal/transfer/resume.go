@@ -9,8 +9,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
 
-// retryBudgetBytes is the number of bytes after which counting attempts restarts at
-// zero. A long transfer over an unreliable network is interrupted more often than a
+// retryBudgetBytes is the number of bytes after which the number of failures is reset
+// to zero. A long transfer over an unreliable network is interrupted more often than a
 // short transfer. However, a server that sends one byte at a time must not cause
 // endless retries.
 const retryBudgetBytes = 8 << 20
@@ -32,7 +32,7 @@ type ResumedBody struct {
 
 	failed int
 	gained int64
-	err    error // all further reads return err
+	err    error // returned by all subsequent reads
 }
 
 // NotResumedError means that an interrupted response could not be resumed.

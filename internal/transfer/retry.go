@@ -13,7 +13,7 @@ import (
 )
 
 // MaxTries is the maximum number of attempts for a transfer that is interrupted. The
-// requests of each attempt have separate limits.
+// requests in each attempt have separate limits.
 const MaxTries = 3
 
 // Retrier repeats transfers. The zero value pauses in the same way as the HTTP client,
@@ -29,7 +29,7 @@ type Retrier struct {
 	Slot *Slot
 }
 
-// Do calls do until do succeeds or fails permanently. Each call of do must read its
+// Do calls do until do succeeds or fails permanently. Each call to do must read its
 // content from the start. If the connection fails in the last attempt, Do returns a
 // *[provider.TransientError].
 func (r Retrier) Do(ctx context.Context, what string, do func() error) error {
@@ -84,7 +84,8 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 }
 
 // ExpiredError is a rejection in the middle of a transfer, which means that the token
-// has expired. The next attempt requests a new token. This happens only once.
+// has expired. The next attempt requests a new token. A second rejection is not
+// retried.
 type ExpiredError struct{ Err error }
 
 func (e *ExpiredError) Error() string { return e.Err.Error() }
@@ -92,9 +93,9 @@ func (e *ExpiredError) Error() string { return e.Err.Error() }
 // Unwrap returns the rejection.
 func (e *ExpiredError) Unwrap() error { return e.Err }
 
-// Recorder records its reader's error, because a push that reads from it can hide the
-// error behind a different error. The error can be queried during reads, because an
-// HTTP request that ends early can leave its body to a goroutine.
+// Recorder records its reader's error, because a push that reads from the Recorder can
+// return a different error. Err can be called during reads, because a goroutine can
+// still read the body of an HTTP request that has returned early.
 type Recorder struct {
 	r io.Reader
 
@@ -132,7 +133,7 @@ func (r *Recorder) Err() error {
 }
 
 // MarkExpired converts a rejection to an *[ExpiredError], so that a new token is
-// requested. It returns all other errors unchanged.
+// requested. It returns any other error unchanged.
 func MarkExpired(err error) error {
 	if errors.Is(err, provider.ErrDenied) {
 		return &ExpiredError{Err: err}

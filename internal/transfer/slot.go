@@ -11,7 +11,7 @@ import (
 // if the size is unknown.
 type Acquire func(ctx context.Context, size int64) (release func(), err error)
 
-// Slot is permission to transfer a zip in a pool of concurrent transfers.
+// Slot is the permission to transfer a zip in a pool of concurrent transfers.
 type Slot struct {
 	acquire Acquire
 	size    int64
@@ -27,7 +27,7 @@ func NewSlot(ctx context.Context, acquire Acquire, size int64) (*Slot, error) {
 	return s, nil
 }
 
-// Release releases the slot. Further calls have no effect.
+// Release releases the slot. Subsequent calls have no effect.
 func (s *Slot) Release() { s.release() }
 
 // makeExclusive releases the slot and waits for an exclusive slot. It holds no slot

@@ -26,23 +26,24 @@ type DenyOptions struct {
 	Gate string
 	// Signer, if not nil, signs the record of the denial.
 	Signer artifact.Signer
-	// Aliases lists other providers whose releases the repository can contain.
+	// Aliases allows the repository to contain releases from other providers.
 	Aliases provider.Aliases
-	// DryRun computes the result and writes nothing.
+	// DryRun computes the result without writing anything.
 	DryRun bool
 }
 
-// Deny records that a version must not be used, and then deletes the tag of the version
-// and its pending tag. When the repository has the tag of the denial, the version is
-// denied regardless of its packages. The denial refers to the index. When the index has
-// lost its last tag, a registry can garbage-collect the index, but not the denial.
+// Deny records that a version must not be used, and then deletes the version's tag and
+// pending tag. As long as the repository has the denial tag, the version is denied
+// regardless of its packages. The denial refers to the index. When the index has lost
+// its last tag, a registry can garbage-collect the index, but not the denial.
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
-// [Result] Stays), and the tag of the version doesn't change (see [Result] Live). The
-// tag of a pruned version is also kept, because OpenTofu ignores it. Deny replaces the
-// denial of a gate, so that no gate can revoke it. If a person has denied the version
-// before, and it has no other tags, the result is [publish.Unchanged], and the existing
-// reason is kept. If a version is not pending, released, pruned, or denied, Deny
+// [Result.PendingTagError]), and the tag of the version doesn't change (see
+// [Result.VersionTagError]). The tag of a pruned version is also kept, because OpenTofu
+// ignores it. If a gate has denied the version, Deny replaces the denial, so that no
+// gate can revoke it. If a person has already denied the version, the existing denial
+// is kept, and if the version has neither its own tag nor a pending tag, the result is
+// [publish.Unchanged]. If a version is not pending, released, pruned, or denied, Deny
 // returns [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
 // *[repository.ConflictError], and errors from the repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
@@ -98,26 +99,26 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		}
 	}
 	// 3. Delete the tag of the version, or leave it unchanged.
-	r.Live, err = d.unpublish(ctx, packed)
-	if err == nil && r.Live == nil && d.address.IsModule() {
-		r.Live, err = d.deleteLatest(ctx, found.version.Digest)
+	r.VersionTagError, err = d.unpublish(ctx, packed)
+	if err == nil && r.VersionTagError == nil && d.address.IsModule() {
+		r.VersionTagError, err = d.deleteLatest(ctx, found.version.Digest)
 	}
 	if err != nil || !found.pending.Exists() {
 		return r, err
 	}
 	// 4. Delete the pending tag, or point it to the denial.
-	r.Stays, err = d.unstage(ctx, packed, found.pending)
+	r.PendingTagError, err = d.unstage(ctx, packed, found.pending)
 	return r, err
 }
 
 // deniable describes the version to deny.
 type deniable struct {
-	// pending and version are the releases that the two tags point to. A missing tag
-	// results in the zero value.
+	// pending and version are the releases that the pending tag and the version's tag
+	// point to. If a tag is missing, its release is the zero value.
 	pending, version repository.Inspection
 	// subject is the release that the denial refers to.
 	subject repository.Inspection
-	// existing is the existing denial if it is kept, otherwise nil.
+	// existing is the earlier denial if Deny keeps it, or nil.
 	existing *repository.DecisionRecord
 }
 
@@ -180,8 +181,8 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 	return i, d.checkProvider(i, d.options.Aliases)
 }
 
-// inspectDenied inspects the release that a gate has denied. If its index is missing, the
-// result contains only the descriptor of the index.
+// inspectDenied inspects the release that a gate has denied. If its index is missing,
+// the result contains only the descriptor of the index.
 func (d denying) inspectDenied(ctx context.Context) (repository.Inspection, error) {
 	denial, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
 	if err != nil {
@@ -212,39 +213,39 @@ func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r
 	return packed, err
 }
 
-// unstage deletes the pending tag or points the tag to the denial.
-func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (stays, err error) {
-	stays, err = d.deleteTag(ctx, pending, repository.Inspection{})
-	if err != nil || stays == nil {
+// unstage deletes the pending tag or, if that is not possible, points it to the denial.
+func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (tagErr, err error) {
+	tagErr, err = d.deleteTag(ctx, pending, repository.Inspection{})
+	if err != nil || tagErr == nil {
 		return nil, err
 	}
-	if errors.Is(stays, repository.ErrTagMoved) {
-		return stays, stays // another run staged a release, which needs a separate decision
+	if errors.Is(tagErr, repository.ErrTagMoved) {
+		return tagErr, tagErr // another run staged a release, which needs a separate decision
 	}
 	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
-		return stays, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
+		return tagErr, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
 	}
-	return stays, nil
+	return tagErr, nil
 }
 
-// unpublish deletes the tag of the version. If the tag can't be deleted, live describes
-// why. unpublish never points the tag to different content, because OpenTofu would
+// unpublish deletes the tag of the version. If the tag can't be deleted, tagErr is the
+// reason. unpublish never points the tag to different content, because OpenTofu would
 // still select the version and then fail.
-func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (live, err error) {
+func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (tagErr, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
 	if err != nil || !now.Exists() {
 		return nil, err
 	}
-	if live, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || live != nil || packed.Document.Digest == "" {
-		return live, err
+	if tagErr, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || tagErr != nil || packed.Document.Digest == "" {
+		return tagErr, err
 	}
 	// Some registries delete a manifest's referrers together with the manifest.
 	return nil, repository.TagDenial(ctx, d.repo, d.version, packed)
 }
 
-// deleteLatest deletes the tag latest of a module if it points to the denied version.
-// OpenTofu installs this tag by default.
-func (d denying) deleteLatest(ctx context.Context, denied digest.Digest) (live, err error) {
+// deleteLatest deletes a module's latest tag, which OpenTofu installs by default, if it
+// points to the denied version.
+func (d denying) deleteLatest(ctx context.Context, denied digest.Digest) (tagErr, err error) {
 	i, err := repository.Inspect(ctx, d.repo, "latest", repository.DepthIndex)
 	if err != nil || i.Digest != denied {
 		return nil, err

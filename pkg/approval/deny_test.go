@@ -40,7 +40,7 @@ func TestDeny(t *testing.T) {
 			t.Errorf("a dry run: %+v", r)
 		}
 		r := w.deny(t, because)
-		if r.Status != publish.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.Stays != nil || w.at(t, waiting) != "" {
+		if r.Status != publish.Denied || r.Tag != denied || r.Digest != w.at(t, denied) || r.PendingTagError != nil || w.at(t, waiting) != "" {
 			t.Errorf("got %+v", r)
 		}
 		record, _, err := repository.ReadDenial(t.Context(), w.repo, w.version)
@@ -159,9 +159,9 @@ func TestDenialOutlastsRelease(t *testing.T) {
 	}
 }
 
-// TestDenyLive checks that a released version is denied before its tag is deleted, and that it
+// TestDenyReleased checks that a released version is denied before its tag is deleted, and that it
 // can't be promoted afterwards.
-func TestDenyLive(t *testing.T) {
+func TestDenyReleased(t *testing.T) {
 	t.Parallel()
 	for name, pending := range map[string]map[provider.Platform]pkg{"released": nil, "pending too": one, "pending with more": both} {
 		t.Run(name, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestDenyLive(t *testing.T) {
 					t.Errorf("a dry run: %+v", r)
 				}
 				r := w.deny(t, because)
-				if r.Status != publish.Denied || r.Digest != w.at(t, denied) || r.Stays != nil || r.Live != nil || w.at(t, version) != "" || w.at(t, waiting) != "" || w.at(t, "1.2.2") == "" {
+				if r.Status != publish.Denied || r.Digest != w.at(t, denied) || r.PendingTagError != nil || r.VersionTagError != nil || w.at(t, version) != "" || w.at(t, waiting) != "" || w.at(t, "1.2.2") == "" {
 					t.Errorf("got %+v", r)
 				}
 				if r := w.deny(t, because); r.Status != publish.Unchanged {
@@ -199,15 +199,15 @@ func TestDenyLive(t *testing.T) {
 	}
 }
 
-// TestDenyLiveStays checks registries that don't delete tags. The tag of the version
+// TestDenyTagNotDeleted checks registries that don't delete tags. The tag of the version
 // doesn't change, and every result reports this.
-func TestDenyLiveStays(t *testing.T) {
+func TestDenyTagNotDeleted(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed})
 	index := w.put(t, version, one)
 	for _, want := range []publish.Status{publish.Denied, publish.Denied} {
 		r := w.deny(t, because)
-		if r.Status != want || !errors.Is(r.Live, repository.ErrTagNotDeleted) || w.at(t, version) != index {
+		if r.Status != want || !errors.Is(r.VersionTagError, repository.ErrTagNotDeleted) || w.at(t, version) != index {
 			t.Errorf("got %+v", r)
 		}
 	}
@@ -221,8 +221,8 @@ func TestDenyLiveStays(t *testing.T) {
 	}
 }
 
-// TestDenyLiveOverruled checks that a denied version with a tag can be promoted with Force.
-func TestDenyLiveOverruled(t *testing.T) {
+// TestDenyTagNotDeletedOverruled checks that a denied version with a tag can be promoted with Force.
+func TestDenyTagNotDeletedOverruled(t *testing.T) {
 	t.Parallel()
 	eachWorld(t, func(t *testing.T, w *world) {
 		w.put(t, version, one)

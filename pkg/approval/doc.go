@@ -32,7 +32,7 @@ type Result struct {
 	// *[repository.ConflictError].
 	Status publish.Status
 	// Tag and Digest identify the version's tag and index. For a denial, they identify
-	// the denial's tag and manifest.
+	// the denial tag and its manifest.
 	Tag    string
 	Digest digest.Digest
 	// Packages contains the packages of the release.
@@ -43,31 +43,31 @@ type Result struct {
 	Record *repository.DecisionRecord
 	// Approval is the approval that Promote recorded, or nil.
 	Approval *artifact.Decision
-	// From is the pending or pruned tag of a release that was promoted.
+	// From is the pending or pruned tag from which the release was promoted.
 	From string
-	// Stays describes why the pending or pruned tag still exists, or is nil if the tag
-	// doesn't exist. Stays wraps [repository.ErrTagNotDeleted] if the registry doesn't
-	// delete tags, and [repository.ErrTagMoved] if another run has staged more
+	// PendingTagError is the reason the pending or pruned tag still exists, or nil if
+	// the tag doesn't exist. It wraps [repository.ErrTagNotDeleted] if the registry
+	// doesn't delete tags, and [repository.ErrTagMoved] if another run has staged more
 	// packages.
-	Stays error
-	// Live describes why the tag of a denied version could not be deleted, or is nil if
-	// the tag was deleted. While the tag exists, OpenTofu can install the version. Live
-	// wraps the same errors as Stays.
-	Live error
+	PendingTagError error
+	// VersionTagError is the reason the tag of a denied version could not be deleted,
+	// or nil if the tag was deleted. As long as the tag exists, OpenTofu can install
+	// the version. VersionTagError wraps the same errors as PendingTagError.
+	VersionTagError error
 }
 
 // ErrNotPending is returned if the pending release doesn't exist.
 var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrDenied is returned if a denied version has no pending, released, or pruned release to
-// promote. To revoke the denial, mirror the version again.
+// ErrDenied is returned if a denied version has no pending, released, or pruned release
+// to promote. To revoke the denial, mirror the version again.
 var ErrDenied = provider.Errorf(provider.NotFound, "the version is denied, and no tag is left to promote")
 
 // ErrIncomplete is returned if content of a pending or pruned release is missing or
 // damaged. To repair the release, stage or mirror it again.
 var ErrIncomplete = provider.Errorf(provider.Refused, "the release is incomplete")
 
-// decision identifies the release to decide about.
+// decision identifies the release to promote or deny.
 type decision struct {
 	repo    repository.Repository
 	address provider.Address
@@ -79,7 +79,7 @@ func (d decision) notPending() error {
 	return fmt.Errorf("%w: the tag %s does not exist", ErrNotPending, artifact.PendingTag(d.version))
 }
 
-// conflict returns the error for a release that can't become the version.
+// conflict returns an error that prevents the decision for the given reasons.
 func (d decision) conflict(reasons ...string) *repository.ConflictError {
 	return &repository.ConflictError{Release: d.address.String() + " " + d.version.String(), Reasons: reasons}
 }
@@ -105,8 +105,8 @@ func (d decision) packages(i repository.Inspection) []provider.Package {
 }
 
 // deleteTag deletes the tag of an inspected release. See [repository.Untag]. If the tag
-// could not be deleted, stays describes why.
-func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) (stays, err error) {
+// could not be deleted, tagErr is the reason.
+func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) (tagErr, err error) {
 	if !i.Exists() {
 		return nil, nil
 	}
@@ -117,7 +117,7 @@ func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) 
 	return nil, err
 }
 
-// asDenied separates denials from other errors.
+// asDenied returns a denial as the first result, and any other error as the second.
 func asDenied(err error) (*repository.DeniedError, error) {
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		return denied, nil

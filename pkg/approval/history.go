@@ -14,8 +14,8 @@ import (
 
 // History returns the recorded decisions about a version, oldest first. The version can
 // be released, pending, denied, or pruned. Otherwise, History returns
-// [provider.ErrVersionNotFound]. It also returns the errors of [repository.Decisions]. For
-// the fields of the records, see [Examine].
+// [provider.ErrVersionNotFound]. It also returns errors from [repository.Decisions].
+// For the fields of the records, see [Examine].
 func History(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) ([]repository.DecisionRecord, error) {
 	denial, denied, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
@@ -49,8 +49,8 @@ func History(ctx context.Context, repo repository.Reader, a provider.Address, v 
 	return records, err
 }
 
-// Examine sets Key and Foreign in the records of an index, and removes statements and keys,
-// which can be large. It changes the records in place.
+// Examine sets Key and Foreign in the records about an index, and removes statements,
+// signatures, and keys, which can be large. It changes the records in place.
 func Examine(records []repository.DecisionRecord, repo repository.Reader, a provider.Address, v provider.Version, index digest.Digest) []repository.DecisionRecord {
 	about := repository.NewDecision(repo, "", "", a, v)
 	about.Index = index

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxConcurrency is the number of versions that are inspected concurrently.
+// maxConcurrency is the maximum number of versions that are inspected concurrently.
 const maxConcurrency = 8
 
 // Pruned is the state of a version that was pruned. [Promote] restores it.
@@ -23,11 +23,11 @@ const Pruned publish.Status = "pruned"
 type Entry struct {
 	Version provider.Version
 	// State is Pending, Denied, Pruned, or Promoted. A version that was denied and then
-	// staged again is Pending. Promoted means that the version is released and only its
+	// staged again is Pending. Promoted means that the version is released, but its
 	// pending tag still exists.
 	State publish.Status
 	// Tag and Digest identify the pending or pruned tag and its index. For a denial,
-	// they identify the denial's tag and manifest.
+	// they identify the denial tag and its manifest.
 	Tag       string
 	Digest    digest.Digest
 	Platforms []provider.Platform
@@ -35,9 +35,11 @@ type Entry struct {
 	Record *repository.DecisionRecord
 }
 
-// List returns the pending, denied, and pruned versions of a repository, newest first. It returns
-// the errors of the repository.
-func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
+// List returns the pending, denied, and pruned versions of a repository that meet at
+// least one of the constraints, newest first. Unlike in other functions, pre-releases
+// meet the zero constraint. Without constraints, List returns all versions. It returns
+// errors from the repository.
+func List(ctx context.Context, repo repository.Reader, constraints ...provider.Constraint) ([]Entry, error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
 		return nil, err
@@ -46,6 +48,9 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	released := func(v provider.Version) bool { return slices.Contains(tags, artifact.Tag(v)) }
 	pruned := slices.DeleteFunc(artifact.Tags(tags).Pruned(), released)
 	versions := provider.NewestFirst(slices.Concat(artifact.Tags(tags).Pending(), denied, pruned))
+	versions = slices.DeleteFunc(versions, func(v provider.Version) bool {
+		return len(constraints) > 0 && !slices.ContainsFunc(constraints, func(c provider.Constraint) bool { return c.IsZero() || c.Allows(v) })
+	})
 	entries := make([]Entry, len(versions))
 	err = schedule.All(ctx, maxConcurrency, versions, func(ctx context.Context, n int, v provider.Version) (err error) {
 		entries[n], err = entry(ctx, repo, v, released(v), slices.Contains(denied, v))
@@ -57,7 +62,7 @@ func List(ctx context.Context, repo repository.Reader) ([]Entry, error) {
 	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Tag == "" }), err
 }
 
-// entry returns the entry of a version. If the version has been deleted in the
+// entry returns the entry for a version. If the version has been deleted in the
 // meantime, it returns the zero value. released and denied report whether the tags of
 // the version and of a denial exist.
 func entry(ctx context.Context, repo repository.Reader, v provider.Version, released, denied bool) (e Entry, err error) {
@@ -83,8 +88,8 @@ func entry(ctx context.Context, repo repository.Reader, v provider.Version, rele
 	return e, nil
 }
 
-// prunedEntry returns the entry of a pruned version. If the version has been deleted in
-// the meantime, it returns the zero value.
+// prunedEntry returns the entry for a pruned version. If the version has been deleted
+// in the meantime, it returns the zero value.
 func prunedEntry(ctx context.Context, repo repository.Reader, v provider.Version) (Entry, error) {
 	i, err := repository.Inspect(ctx, repo, artifact.PrunedTag(v), repository.DepthIndex)
 	if err != nil || !i.Exists() {

@@ -15,18 +15,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// maxRepositories is the number of repositories that [ListMany] reads at once.
+// maxRepositories limits the number of repositories that [ListMany] reads concurrently.
 const maxRepositories = 8
 
 // ManyOptions configures [PromoteMany]. Open and Done are required.
 type ManyOptions struct {
 	PromoteOptions
-	// Latest is the maximum number of pending versions to promote per requirement, newest
-	// first. If zero, all matching versions are promoted.
+	// Latest is the maximum number of pending versions to promote per requirement,
+	// newest first. If zero, all matching versions are promoted.
 	Latest int
 	// Open returns the repository of a provider.
 	Open func(a provider.Address) (repository.Repository, error)
-	// Done is called with each decision, in order.
+	// Done is called with each decision, in the order of the requirements.
 	Done func(Decision)
 	// OnSkip, if not nil, is called with a provider's pending pre-releases that were
 	// skipped. Pre-releases are skipped if Latest is zero and no requirement specifies
@@ -34,12 +34,13 @@ type ManyOptions struct {
 	OnSkip func(a provider.Address, preReleases []provider.Version)
 }
 
-// Decision is the outcome for one version.
+// Decision is the outcome of promoting one version.
 type Decision struct {
 	Requirement provider.Requirement
 	// Repository is the repository of the provider.
 	Repository string
-	// Version is the zero value if Err describes why no version was selected.
+	// Version is the zero value if no version was selected. In that case, Err is the
+	// reason.
 	Version provider.Version
 	Result  Result
 	Err     error
@@ -101,8 +102,8 @@ func pruned(ctx context.Context, repo repository.Repository, r provider.Requirem
 	return nil, err
 }
 
-// noneSelected returns the error if no pending version meets a requirement. If denied
-// versions meet the requirement, it returns nil.
+// noneSelected returns the error for a requirement that no pending version meets. If
+// denied versions meet the requirement, it returns nil.
 func noneSelected(ctx context.Context, pending provider.Source, r provider.Requirement, repo repository.Repository, denied []provider.Version) error {
 	if len(denied) > 0 {
 		return nil
@@ -110,6 +111,9 @@ func noneSelected(ctx context.Context, pending provider.Source, r provider.Requi
 	versions, err := pending.Versions(ctx, r.Address)
 	if err != nil {
 		return err
+	}
+	if len(versions) == 0 {
+		return fmt.Errorf("%w: %s contains no pending versions", ErrNotPending, repo)
 	}
 	return fmt.Errorf("%w in %s: %s", ErrNotPending, repo, provider.SomeVersions(versions))
 }
@@ -123,10 +127,10 @@ func (o ManyOptions) reportSkipped(ctx context.Context, pending provider.Source,
 	if err == nil {
 		o.OnSkip(r.Address, r.PreReleases(versions))
 	}
-	return ctx.Err() // other errors were already reported
+	return ctx.Err() // other errors have already been reported
 }
 
-// Listed contains the staged versions of a provider.
+// Listed contains the pending, denied, and pruned versions of a provider.
 type Listed struct {
 	Address provider.Address
 	Entries []Entry
@@ -134,14 +138,16 @@ type Listed struct {
 	Missing error
 }
 
-// ListMany lists the staged versions of each required provider. See [List]. It returns
-// the first error other than [repository.ErrNoRepository].
+// ListMany lists the pending, denied, and pruned versions that meet the requirements.
+// See [List]. It returns the first error other than [repository.ErrNoRepository].
 func ListMany(ctx context.Context, wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) ([]Listed, error) {
 	var addresses []provider.Address
+	constraints := map[provider.Address][]provider.Constraint{}
 	for _, r := range wanted {
-		if !slices.Contains(addresses, r.Address) {
+		if constraints[r.Address] == nil {
 			addresses = append(addresses, r.Address)
 		}
+		constraints[r.Address] = append(constraints[r.Address], r.Constraint)
 	}
 	lists := make([]Listed, len(addresses))
 	err := schedule.All(ctx, maxRepositories, addresses, func(ctx context.Context, i int, a provider.Address) error {
@@ -149,7 +155,7 @@ func ListMany(ctx context.Context, wanted []provider.Requirement, open func(prov
 		l.Address = a
 		repo, err := open(a)
 		if err == nil {
-			l.Entries, err = List(ctx, repo)
+			l.Entries, err = List(ctx, repo, constraints[a]...)
 		}
 		if errors.Is(err, repository.ErrNoRepository) {
 			l.Missing, err = err, nil

@@ -15,36 +15,37 @@ import (
 
 // PromoteOptions configures [Promote]. The zero value is valid and verifies no signatures.
 type PromoteOptions struct {
-	// Verify, if not nil, verifies the release's signature from the stored documents
+	// Verify, if not nil, verifies the release's signature with the stored documents
 	// before the tag is written. This is necessary because a key that was trusted when
 	// the release was staged might not be trusted now. If Verify returns an error,
 	// Promote fails with this error. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Gates decide about the release before the tag is written. A held release stays
-	// pending, and Promote returns a *[publish.HeldError]. Gates don't run in a dry run.
+	// Gates decide whether the release can be tagged. If a gate holds the release, the
+	// release stays pending, and Promote returns a *[publish.HeldError]. Gates don't
+	// run in a dry run.
 	Gates publish.Gates
-	// Reason, By, and Expires record why and by whom the release was approved, and how
-	// long the approval is valid. Signer signs the record. If one of them is set, the
+	// Reason, By, and Expires record why and by whom the release was approved, and when
+	// the approval expires. Signer signs the record. If one of them is set, the
 	// decision is recorded, even if the version is already released. See
 	// [repository.Record].
 	Reason, By string
 	Expires    time.Time
 	Signer     artifact.Signer
-	// Aliases lists other providers whose releases the repository can contain.
+	// Aliases allows the repository to contain releases from other providers.
 	Aliases provider.Aliases
-	// Force replaces a version with different content. It also promotes a denied
+	// Force replaces the version even if its content differs. It also promotes a denied
 	// version and removes the denial. The override is always recorded.
 	Force bool
-	// DryRun computes the result and writes nothing.
+	// DryRun computes the result without writing anything.
 	DryRun bool
 }
 
 // Promote points the tag of the version to the pending index, and then deletes the
-// pending tag. It transfers no blobs and no manifests, and the digest stays the same.
+// pending tag. It transfers neither blobs nor manifests, and the digest stays the same.
 // Running Promote again completes an interrupted run. If the version is already
-// promoted, the status is [publish.Unchanged], and gates run only if the allowance of one of
-// them has expired. If the version was pruned and is neither
-// pending nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
+// promoted, the status is [publish.Unchanged], and gates run only if an earlier allow
+// decision by one of them has expired. If the version was pruned and is neither pending
+// nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
 // [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
@@ -137,12 +138,12 @@ func (p promotion) verify(ctx context.Context, r *Result, i repository.Inspectio
 }
 
 // runGates runs the gates for a verified release, but not in a dry run.
-func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, live bool, v provider.Verdict) error {
+func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, tagExists bool, v provider.Verdict) error {
 	if p.options.DryRun || p.options.Gates == nil {
 		return nil
 	}
 	held, err := p.options.Gates.Enforce(ctx, p.repo, publish.Candidate{
-		Action: publish.ActionPromote, Release: release, Index: indexOf(i), Live: live, Signature: v, Signer: p.options.Signer,
+		Action: publish.ActionPromote, Release: release, Index: indexOf(i), TagExists: tagExists, Signature: v, Signer: p.options.Signer,
 	})
 	if held != nil {
 		return held
@@ -150,13 +151,13 @@ func (p promotion) runGates(ctx context.Context, release provider.Release, i rep
 	return err
 }
 
-// reconsiders reports whether a gate decides again about a version.
+// reconsiders reports whether a gate in this run must make the recorded decision again.
 func (p promotion) reconsiders(r repository.DecisionRecord) bool {
 	return p.options.Gates != nil && p.options.Gates.Reconsider(r)
 }
 
-// confirm renews an expired allowance of a released version, and records the approval. It
-// never deletes the version's tag.
+// confirm renews an expired allow decision about a released version, and records the
+// approval. It never deletes the version's tag.
 func (p promotion) confirm(ctx context.Context, r *Result, version repository.Inspection) error {
 	if !p.options.DryRun && p.options.Gates != nil {
 		err := repository.CheckExpired(ctx, p.repo, version.Digest)
@@ -216,8 +217,8 @@ func (p promotion) inspectPending(ctx context.Context, version repository.Inspec
 	return pruned, failed
 }
 
-// forgetPruning removes the dates of a pruned version, so that the version is not
-// immediately pruned again.
+// forgetPruning removes a pruned version's dates from the sync record, so that the
+// version is not immediately pruned again.
 func (p promotion) forgetPruning(ctx context.Context, i repository.Inspection) error {
 	if _, pruned := artifact.ParsePruned(i.Tag); !pruned {
 		return nil
@@ -247,14 +248,14 @@ func (p promotion) inspectRelease(ctx context.Context, tag string) (repository.I
 		if f := i.At(platform); f.Err != nil {
 			return i, fmt.Errorf("%w: the manifest for %s: %w", ErrIncomplete, platform, f.Err)
 		} else if !f.IsIntact() {
-			return i, fmt.Errorf("%w: the package for %s has a missing or damaged blob %s", ErrIncomplete, platform, f.Missing[0])
+			return i, fmt.Errorf("%w: a blob of the package for %s is missing or damaged: %s", ErrIncomplete, platform, f.Missing[0])
 		}
 	}
 	return i, nil
 }
 
-// decide returns the status of the version after promotion, or an error if the release can't be
-// promoted.
+// decide returns the status of the version after promotion, or an error if the release
+// can't be promoted.
 func (p promotion) decide(ctx context.Context, pending, version repository.Inspection) (publish.Status, error) {
 	status, conflicts := compare(pending, version)
 	if status == publish.Unchanged || p.options.Force {
@@ -296,7 +297,7 @@ func (p promotion) deleteTags(ctx context.Context, r Result, pending, version re
 	}
 	version.Tag, r.From = r.Tag, pending.Tag
 	var err error
-	if r.Stays, err = p.deleteTag(ctx, pending, version); err != nil || r.Record == nil {
+	if r.PendingTagError, err = p.deleteTag(ctx, pending, version); err != nil || r.Record == nil {
 		return r, err
 	}
 	return r, r.Record.Remove(ctx, p.repo)
@@ -306,9 +307,9 @@ func indexOf(i repository.Inspection) artifact.Blob {
 	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
 }
 
-// compare returns the status of promoting a pending release. The pending release must
-// contain all content of the released version. Otherwise, the reasons explain why it
-// can't be promoted.
+// compare returns the status that promoting a pending release results in. The pending
+// release must contain all content of the released version. If it does not, the reasons
+// list the differences that prevent the promotion.
 func compare(pending, version repository.Inspection) (publish.Status, []string) {
 	switch {
 	case !version.Exists() || version.Dangling:

@@ -53,7 +53,7 @@ func TestPromote(t *testing.T) {
 			before = w.registry.Requests()
 		}
 		r := w.promote(t, o)
-		if r.Status != publish.Promoted || r.Tag != version || r.Digest != index || r.Verdict.Trust != provider.TrustSigned || len(r.Packages) != 2 || r.Stays != nil {
+		if r.Status != publish.Promoted || r.Tag != version || r.Digest != index || r.Verdict.Trust != provider.TrustSigned || len(r.Packages) != 2 || r.PendingTagError != nil {
 			t.Errorf("got %+v", r)
 		}
 		if w.registry != nil {
@@ -197,10 +197,10 @@ func TestPromoteMoved(t *testing.T) {
 		w.put(t, waiting, both)
 	}, 1)
 	r := w.promote(t, approval.PromoteOptions{})
-	if r.Status != publish.Promoted || r.Digest != index || !errors.Is(r.Stays, repository.ErrTagMoved) || w.at(t, version) != index {
+	if r.Status != publish.Promoted || r.Digest != index || !errors.Is(r.PendingTagError, repository.ErrTagMoved) || w.at(t, version) != index {
 		t.Errorf("got %+v", r)
 	}
-	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Extended || r.Stays != nil || w.at(t, waiting) != "" {
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Extended || r.PendingTagError != nil || w.at(t, waiting) != "" {
 		t.Errorf("got %+v", r)
 	}
 }
@@ -331,7 +331,7 @@ func TestPromotePruned(t *testing.T) {
 			t.Errorf("a dry run: %+v", got)
 		}
 		promote("@1.2.3", false)
-		if got[0].Err != nil || got[0].Result.Status != publish.Promoted || got[0].Result.Stays != nil || w.at(t, version) != index || w.at(t, pruned) != "" {
+		if got[0].Err != nil || got[0].Result.Status != publish.Promoted || got[0].Result.PendingTagError != nil || w.at(t, version) != index || w.at(t, pruned) != "" {
 			t.Errorf("got %+v", got)
 		}
 		record, err := repository.ReadSyncRecord(t.Context(), w.repo)
@@ -370,7 +370,7 @@ func TestPromoteKeepsVersion(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t, registrytest.Options{DeletesManifests: true})
 	index := w.put(t, waiting, both)
-	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Promoted || r.Stays != nil {
+	if r := w.promote(t, approval.PromoteOptions{}); r.Status != publish.Promoted || r.PendingTagError != nil {
 		t.Errorf("got %+v", r)
 	}
 	if diff := cmp.Diff([]string{version}, w.registry.Tags(t, repositoryName)); diff != "" || w.at(t, version) != index {

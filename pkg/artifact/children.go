@@ -6,9 +6,9 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// Children returns the descriptors of the manifests and blobs in a manifest or index of
-// any kind. The blobs include the config. If a descriptor has no SHA-256 digest, its
-// content can't be verified, and the error is a *[FormatError].
+// Children returns the descriptors of the manifests and blobs that a manifest or index
+// of any kind refers to. The blobs include the config. If a descriptor has no SHA-256
+// digest, its content can't be verified, and the error is a *[FormatError].
 func Children(data []byte) (manifests, blobs []ocispec.Descriptor, err error) {
 	doc, err := parseDocument(data)
 	if err != nil {

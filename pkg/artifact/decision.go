@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TypeDecision is the artifact type of the manifest that records a [Decision], and the media type
-// of its statement.
+// TypeDecision is the artifact type of the manifest that records a [Decision], and the
+// media type of its statement.
 const TypeDecision = "application/vnd.io.github.tofu-oci.decision.v1+json"
 
 // Kinds of decisions.
@@ -45,9 +45,10 @@ const (
 	maxStatement         = 64 << 10
 	maxDecisionSignature = 16 << 10
 	maxDecisionKeys      = 1 << 20
-	// maxReason is the maximum size of a text in a decision, in bytes.
+	// maxReason is the maximum size of the reason and of each name in a decision, in
+	// bytes.
 	maxReason = 4 << 10
-	// deniedPrefix is the prefix of the tags of denials. OpenTofu ignores such tags.
+	// deniedPrefix is the prefix of denial tags. OpenTofu ignores such tags.
 	deniedPrefix = "denied-"
 )
 
@@ -58,7 +59,8 @@ func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 // Decision records a decision about a release. Its JSON form is the statement that is
 // stored as a referrer of the release's index.
 type Decision struct {
-	// Kind is one of the kinds of decisions, and Verdict is one of the verdicts.
+	// Kind is one of the Decision constants, and Verdict is one of the Verdict
+	// constants.
 	Kind    string `json:"kind"`
 	Verdict string `json:"verdict"`
 	// Gate identifies the gate that made the decision. It is empty for other kinds.
@@ -85,17 +87,17 @@ type Decision struct {
 
 // SignedDecision is a decision with its statement, the detached signature of the
 // statement, and the signer's public key. Signature and Keys are nil if the decision is
-// not signed. Nothing is verified.
+// not signed. The signature has not been verified.
 type SignedDecision struct {
 	Decision
 	Statement, Signature, Keys []byte
 }
 
-// Signer signs decisions. trust.Signer implements it.
+// Signer signs decisions and checksums. trust.Signer implements it.
 type Signer interface {
 	// Sign returns the detached signature of a document.
 	Sign(document []byte) ([]byte, error)
-	// Signed reports whether the signer made the signature of a document.
+	// Signed reports whether signature is the signer's signature of the document.
 	Signed(document, signature []byte) bool
 	// Keys returns the armored public key.
 	Keys() []byte
@@ -105,7 +107,7 @@ type Signer interface {
 func (d Decision) Check() error {
 	switch {
 	case !slices.Contains([]string{DecisionPromote, DecisionDeny, DecisionForce, DecisionGate}, d.Kind):
-		return fmt.Errorf("invalid kind of decision %q", clip(d.Kind))
+		return fmt.Errorf("invalid decision kind %q", clip(d.Kind))
 	case !slices.Contains([]string{VerdictAllow, VerdictDeny, VerdictHold}, d.Verdict):
 		return fmt.Errorf("invalid verdict %q: want allow, deny, or hold", clip(d.Verdict))
 	case d.Kind == DecisionDeny && strings.TrimSpace(d.Reason) == "":
@@ -113,7 +115,7 @@ func (d Decision) Check() error {
 	case d.Verdict != VerdictAllow && strings.TrimSpace(d.Reason) == "":
 		return fmt.Errorf("the verdict %s requires a reason", d.Verdict)
 	}
-	for name, text := range map[string]string{"reason": d.Reason, "name": d.By, "name of the gate": d.Gate} {
+	for name, text := range map[string]string{"reason": d.Reason, "name": d.By, "gate name": d.Gate} {
 		if len(text) > maxReason {
 			return fmt.Errorf("%s exceeds %d bytes", name, maxReason)
 		}
@@ -130,16 +132,17 @@ func (d Decision) GateName() string {
 	return name
 }
 
-// IsByGate reports whether a gate made the decision. The gate is identified in the same
-// way as in a decision. A name from a command line identifies a gate only together with
-// its command.
+// IsByGate reports whether the given gate made the decision. gate has the same form as
+// the Gate field. Gates are the same if they have the same command. Gates whose names
+// come from a declaration are also the same if they have the same name.
 func (d Decision) IsByGate(gate string) bool {
 	name, command, named := parseGate(d.Gate)
 	otherName, otherCommand, otherNamed := parseGate(gate)
 	return d.Kind == DecisionGate && (command == otherCommand || named && otherNamed && name == otherName)
 }
 
-// parseGate parses NAME@COMMAND or, if the name is from a command line, NAME:COMMAND.
+// parseGate parses NAME@COMMAND or, if the name comes from a command line,
+// NAME:COMMAND. named reports whether the name comes from a declaration.
 func parseGate(gate string) (name, command string, named bool) {
 	i := strings.LastIndexAny(gate, "@:")
 	if i < 0 {
@@ -148,20 +151,22 @@ func parseGate(gate string) (name, command string, named bool) {
 	return gate[:i], gate[i+1:], gate[i] == '@'
 }
 
-// Repeats reports whether two decisions differ only in their times.
+// Repeats reports whether two decisions are equal, regardless of Packages, Time, and
+// ValidUntil.
 func (d Decision) Repeats(other Decision) bool {
 	return d.Kind == other.Kind && d.Verdict == other.Verdict && d.Gate == other.Gate && d.Reason == other.Reason && d.By == other.By &&
 		d.IsAbout(other) && d.Expires.Equal(other.Expires)
 }
 
-// IsAbout reports whether two decisions are about the same release in the same
+// IsAbout reports whether two decisions concern the same release in the same
 // repository.
 func (d Decision) IsAbout(other Decision) bool {
 	return d.Repository == other.Repository && d.Provider == other.Provider && d.Version == other.Version && d.Index == other.Index
 }
 
-// Pack builds the manifest of a decision, which refers to the index. If signer is not
-// nil, the manifest contains a signature of the statement and the signer's public key.
+// Pack builds the manifest of a decision. The subject of the manifest is the index. If
+// signer is not nil, the manifest contains a signature of the statement and the
+// signer's public key.
 func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error) {
 	if err := d.Check(); err != nil {
 		return Referrer{}, err
@@ -174,7 +179,7 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 	if len(data) > maxStatement {
 		return Referrer{}, fmt.Errorf("decision exceeds %d bytes", maxStatement)
 	}
-	// Different decisions about an index have different names.
+	// Decisions about the same index need different names.
 	statement := NewDocument(d.Kind+"-"+digest.FromBytes(data).Encoded()[:12]+".json", TypeDecision, data)
 	if signer == nil {
 		return PackReferrer(statement, index)
@@ -185,13 +190,13 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 	}
 	keys := signer.Keys()
 	if len(signature) > maxDecisionSignature || len(keys) > maxDecisionKeys {
-		return Referrer{}, fmt.Errorf("the signing key exceeds %d bytes; export it with gpg --export-options export-minimal", maxDecisionKeys)
+		return Referrer{}, fmt.Errorf("the signing key exceeds %d bytes; export it with gpg --export-secret-keys --export-options export-minimal", maxDecisionKeys)
 	}
 	return PackReferrer(statement, index, NewDocument(statement.Name+".sig", MediaTypeSignature, signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, keys))
 }
 
-// IsDecision reports whether an entry in a list of referrers is a decision of one of
-// the given kinds.
+// IsDecision reports whether an entry in a referrers list is a decision of one of the
+// given kinds.
 func IsDecision(entry ocispec.Descriptor, kinds ...string) bool {
 	kind, _, _ := strings.Cut(entry.Annotations[ocispec.AnnotationTitle], "-")
 	return entry.ArtifactType == TypeDecision && slices.Contains(kinds, kind)
@@ -225,7 +230,7 @@ func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
 			into, limit = &m.Signature, maxDecisionSignature
 		}
 		if err := checkDescriptor(layer, limit); err != nil {
-			return m, formatError("invalid layer of a decision: %v", err)
+			return m, formatError("invalid decision layer: %v", err)
 		}
 		*into = layer
 	}
@@ -243,8 +248,8 @@ func ParseDecision(data []byte) (d Decision, err error) {
 	return d, nil
 }
 
-// ParseExpiry parses the end of a decision: a date, which starts at midnight UTC, or a
-// time. An empty text means no expiry.
+// ParseExpiry parses the expiry of a decision, which is a time or a date. A date means
+// midnight UTC. An empty string means no expiry.
 func ParseExpiry(s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
@@ -254,7 +259,7 @@ func ParseExpiry(s string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("invalid expires %q: want a date such as 2027-01-31, or a time in RFC 3339 form", clip(s))
+	return time.Time{}, fmt.Errorf("invalid expires %q: want a date such as 2027-01-31, or a time in RFC 3339 format", clip(s))
 }
 
 // String returns the reason, followed by the name of the person who made the decision.

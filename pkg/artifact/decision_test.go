@@ -124,11 +124,11 @@ func TestInvalidDecision(t *testing.T) {
 	for problem, change := range map[string]func(*artifact.Decision){
 		"a denial requires a reason": func(d *artifact.Decision) { d.Reason = " \n" },
 		"hold requires a reason":     func(d *artifact.Decision) { d.Kind, d.Verdict, d.Reason = "gate", "hold", "" },
-		"invalid kind":               func(d *artifact.Decision) { d.Kind = "" },
+		"invalid decision kind":      func(d *artifact.Decision) { d.Kind = "" },
 		"invalid verdict":            func(d *artifact.Decision) { d.Verdict = "yes" },
 		"reason exceeds":             func(d *artifact.Decision) { d.Reason = strings.Repeat("x", 5000) },
 		"name exceeds":               func(d *artifact.Decision) { d.By = strings.Repeat("x", 5000) },
-		"gate exceeds":               func(d *artifact.Decision) { d.Gate = strings.Repeat("x", 5000) },
+		"gate name exceeds":          func(d *artifact.Decision) { d.Gate = strings.Repeat("x", 5000) },
 		"decision exceeds":           func(d *artifact.Decision) { d.Provider = strings.Repeat("x", 64<<10) },
 		"is not valid UTF-8":         func(d *artifact.Decision) { d.Reason = "x\xff" },
 	} {

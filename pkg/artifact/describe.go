@@ -13,7 +13,7 @@ const (
 	dockerConfig       = "application/vnd.docker.container.image.v1+json"
 )
 
-// describe returns a description of a document for errors about unexpected content.
+// describe describes a document in errors about unexpected content.
 func describe(doc document) string {
 	isIndex := doc.MediaType == ocispec.MediaTypeImageIndex || doc.MediaType == dockerManifestList ||
 		doc.MediaType == "" && doc.Manifests != nil

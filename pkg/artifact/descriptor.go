@@ -8,8 +8,8 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// checkDescriptor rejects digests other than SHA-256 and invalid sizes. If limit is negative, any
-// size is valid.
+// checkDescriptor returns an error if the digest is not SHA-256 or if the size is
+// invalid. If limit is negative, the size is unlimited.
 func checkDescriptor(d ocispec.Descriptor, limit int64) error {
 	if err := checkDigest(d.Digest); err != nil {
 		return err
@@ -45,7 +45,7 @@ func isSHA256(d digest.Digest) bool {
 	return true
 }
 
-// clip truncates text from repositories for messages.
+// clip truncates text from repositories for use in messages.
 func clip(s string) string {
 	const maxLength = 100
 	if len(s) > maxLength {

@@ -11,17 +11,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// NewDocument returns a document with the given content. It determines the kind and the scope from
-// the media type and the name, because signatures of SHA256SUMS and of zips have the same media
-// type.
+// NewDocument returns a document with the given content. It determines the kind and the
+// scope from the media type and the name, because signatures of SHA256SUMS and of zips
+// have the same media type.
 func NewDocument(name, mediaType string, content []byte) provider.Document {
 	d := provider.Document{Name: name, MediaType: mediaType}.WithBytes(content)
 	d.Kind, d.Scope = classify(mediaType, name)
 	return d
 }
 
-// DocumentOf returns the document of a layer without its content. If a SHA256SUMS layer
-// has no title, sumsName is its name.
+// DocumentOf returns the document in a layer, with neither Bytes nor Content. sumsName
+// is the name of a document, usually SHA256SUMS, if its layer has no valid title.
 func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	name := layer.Annotations[ocispec.AnnotationTitle]
 	if provider.CheckFilename(name) != nil {
@@ -51,8 +51,8 @@ func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	return provider.KindOther, provider.ScopePackage
 }
 
-// scopeOfSigned returns the scope of a signature. It is the release for a signature of
-// SHA256SUMS, and the package for a signature of a zip.
+// scopeOfSigned returns the scope of a signature or Sigstore bundle. The scope is the
+// release if the document's name contains SHA256SUMS, and the package otherwise.
 func scopeOfSigned(name string) provider.Scope {
 	if strings.Contains(name, "SHA256SUMS") {
 		return provider.ScopeRelease
@@ -65,9 +65,9 @@ func scopeOfSigned(name string) provider.Scope {
 const spdxContext = "https://spdx.org/"
 
 // DocumentType determines the media type of a JSON document from its content. kind must
-// be an SBOM or a Sigstore bundle. name is used in errors. DocumentType rejects
-// Sigstore bundles before version 0.3, because their media types are not valid for
-// layers.
+// be [provider.KindSBOM] or [provider.KindSigstore]. name is used only in errors.
+// DocumentType returns an error for Sigstore bundles older than version 0.3, because
+// their media types are not valid for layers.
 func DocumentType(kind provider.DocumentKind, name string, data []byte) (mediaType string, err error) {
 	var document struct {
 		SPDX      string          `json:"spdxVersion"`

@@ -16,8 +16,8 @@ type Module struct {
 	// Zip is the package. Its ListedAs or Filename is the title of the layer. Its
 	// Digest, Size, Version, and Documents are required.
 	Zip provider.Package
-	// Annotations contains the annotations of the manifest. The annotation of the
-	// version and the title are added.
+	// Annotations contains the annotations of the manifest. PackModule adds the
+	// annotation for the version.
 	Annotations map[string]string
 }
 

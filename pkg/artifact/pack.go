@@ -23,18 +23,17 @@ type Options struct {
 	// GHCR uses this annotation to link packages to repositories. If empty, the
 	// annotation is omitted.
 	SourceURL string
-	// Provider is the ASCII address in the annotation of the index. If empty, it is the
-	// address of the release. A release that extends a different provider's release
-	// keeps that provider's annotation. See [provider.Alias].
+	// Provider is the ASCII address in the index's provider annotation. If empty, the
+	// address of the release is used. A release that extends a different provider's
+	// release keeps that provider's annotation. See [provider.Alias].
 	Provider string
 	// Annotations contains additional annotations of the index. Annotations that the
-	// format defines are ignored, and the date of the release overrides the annotation
-	// of the date.
+	// format defines are ignored, and the date of the release overrides the date
+	// annotation.
 	Annotations map[string]string
 }
 
-// Annotate adds an annotation. It returns an error if the format defines this annotation of
-// the index.
+// Annotate adds an annotation. It returns an error if the format reserves the key.
 func (o *Options) Annotate(key, value string) error {
 	if isReserved(key) {
 		return fmt.Errorf("the annotation %s is reserved by the artifact format", key)
@@ -46,8 +45,9 @@ func (o *Options) Annotate(key, value string) error {
 	return nil
 }
 
-// isReserved reports whether the format defines an annotation of the index. The annotation for the
-// source is not reserved, but SourceURL overrides it.
+// isReserved reports whether the format defines an annotation of the index with this
+// key. The key of the source annotation is not reserved, but SourceURL overrides the
+// annotation.
 func isReserved(key string) bool {
 	return key == ocispec.AnnotationVersion || strings.HasPrefix(key, annotationPrefix)
 }
@@ -58,8 +58,8 @@ type Blob struct {
 	Bytes      []byte
 }
 
-// Packed is the artifact of a release, without its zips. Push the zips and Documents first, then
-// Manifests, and then Index.
+// Packed is the artifact of a release without the zips. Push the zips and Documents
+// first, then Manifests, and then Index.
 type Packed struct {
 	// Documents contains the empty config, which all manifests share, and then all
 	// other blobs without duplicates, sorted by digest.
@@ -130,7 +130,8 @@ func emptyConfig() provider.Document {
 	return provider.Document{Name: "the config", MediaType: ocispec.MediaTypeEmptyJSON}.WithBytes(ocispec.DescriptorEmptyJSON.Data)
 }
 
-// packManifest builds the manifest of a package and adds the documents in its layers to documents.
+// packManifest builds the manifest of a package and adds the documents in its layers to
+// documents.
 func packManifest(p provider.Package, shared []provider.Document, o Options, documents map[digest.Digest]provider.Document) (Blob, error) {
 	zip, err := zipDescriptor(p)
 	if err != nil {
@@ -143,7 +144,8 @@ func packManifest(p provider.Package, shared []provider.Document, o Options, doc
 	return packLayers(TypeTarget, zip, slices.Concat(sortedDocuments(p.Documents), sortedDocuments(shared)), annotations, documents)
 }
 
-// packLayers builds a manifest of a zip and documents, and adds the documents to all.
+// packLayers builds a manifest whose layers are a zip and documents, and adds the
+// documents to all.
 func packLayers(artifactType string, zip ocispec.Descriptor, layers []provider.Document, annotations map[string]string, all map[digest.Digest]provider.Document) (Blob, error) {
 	manifest := ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
@@ -173,8 +175,8 @@ func packLayers(artifactType string, zip ocispec.Descriptor, layers []provider.D
 	return marshal(manifest, ocispec.MediaTypeImageManifest, artifactType)
 }
 
-// layerOrder is the order of documents in a manifest. MediaTypeSignature appears only once, because
-// the documents of a package and of the release are sorted separately.
+// layerOrder is the order of documents in a manifest. MediaTypeSignature appears only
+// once, because the documents of a package and of the release are sorted separately.
 var layerOrder = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys, MediaTypeSPDX, MediaTypeCycloneDX, MediaTypeInToto, MediaTypeSigstore}
 
 // sortedDocuments returns documents in the order of layers: by media type, then by name.
@@ -216,7 +218,7 @@ func zipDescriptor(p provider.Package) (ocispec.Descriptor, error) {
 		return ocispec.Descriptor{}, fmt.Errorf("%s: invalid digest %q: want sha256", p.Filename, p.Digest)
 	}
 	if p.Size < 0 {
-		return ocispec.Descriptor{}, fmt.Errorf("unknown size of %s", p.Filename)
+		return ocispec.Descriptor{}, fmt.Errorf("the size of %s is unknown", p.Filename)
 	}
 	return ZipDescriptor(p), nil
 }
@@ -245,21 +247,21 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 	return manifest
 }
 
-// Referrer is a document about all platforms of a release, in a separate manifest whose subject is
-// the index of the release.
+// Referrer is a document in a separate manifest whose subject is the index of a release
+// or the manifest of a package.
 type Referrer struct {
 	// Manifest refers to Config, Document, and More, which must be pushed first. More
-	// contains the documents in further layers.
+	// contains the documents in additional layers.
 	Manifest         Blob
 	Config, Document provider.Document
 	More             []provider.Document
-	// Entry is the descriptor of the manifest in a list of referrers.
+	// Entry is the descriptor of the manifest in a referrers list.
 	Entry ocispec.Descriptor
 }
 
 // PackReferrer builds a referrer for a document about the index. more contains the
-// documents in further layers. Identical input results in identical bytes, so attaching
-// a document again has no effect.
+// documents in additional layers. Identical input results in identical bytes, so
+// attaching a document again has no effect.
 func PackReferrer(document provider.Document, index ocispec.Descriptor, more ...provider.Document) (Referrer, error) {
 	var layers []ocispec.Descriptor
 	for _, d := range append([]provider.Document{document}, more...) {
@@ -305,7 +307,7 @@ func marshal(v any, mediaType, artifactType string) (Blob, error) {
 		return Blob{}, err
 	}
 	if len(data) > MaxManifestSize {
-		return Blob{}, fmt.Errorf("%s is %d bytes; OpenTofu reads at most %d", mediaType, len(data), MaxManifestSize)
+		return Blob{}, fmt.Errorf("%s is %d bytes long; OpenTofu reads at most %d", mediaType, len(data), MaxManifestSize)
 	}
 	return Blob{ocispec.Descriptor{
 		MediaType: mediaType, ArtifactType: artifactType,

@@ -271,7 +271,7 @@ func TestPackErrors(t *testing.T) {
 		want string
 	}{
 		{"no packages", func(r *provider.Release) { r.Packages = nil }, ": no packages"},
-		{"a size that is not known", func(r *provider.Release) { r.Packages[1].Size = -1 }, "for plan9_386: unknown size of terraform-provider-rocket_1.2.3-beta1+build.5_plan9_386.zip"},
+		{"a size that is not known", func(r *provider.Release) { r.Packages[1].Size = -1 }, "for plan9_386: the size of terraform-provider-rocket_1.2.3-beta1+build.5_plan9_386.zip is unknown"},
 		{"two packages for a platform", func(r *provider.Release) { r.Packages[1].Platform = r.Packages[0].Platform }, "more than one package for linux_riscv64"},
 		{"a file name that is a path", func(r *provider.Release) { r.Packages[0].Filename = "../x.zip" }, `file name "../x.zip"`},
 		{"no file name", func(r *provider.Release) { r.Packages[0].Filename = "" }, "file name is empty"},

@@ -16,19 +16,18 @@ import (
 // Index is the parsed index of a release. Like OpenTofu, it ignores entries that are
 // not provider packages.
 type Index struct {
-	// Targets contains one entry per platform, sorted by platform. It is empty if all packages are
-	// for specific OS versions, which OpenTofu ignores.
+	// Targets contains one entry per platform, sorted by platform. It is empty if all
+	// packages are for specific OS versions, which OpenTofu ignores.
 	Targets     []Target
 	Annotations map[string]string
 }
 
-// Target is the entry of a platform's manifest in an index.
+// Target is the entry for a platform's manifest in an index.
 type Target struct {
 	Platform   provider.Platform
 	Descriptor ocispec.Descriptor
-	// Duplicate reports that the index has several entries for the platform and that
-	// this entry is the first. OpenTofu rejects a platform with several entries, but
-	// accepts the other platforms.
+	// Duplicate reports whether this entry is the first of several for its platform.
+	// OpenTofu rejects such a platform, but accepts the platforms with a single entry.
 	Duplicate bool
 }
 
@@ -47,7 +46,8 @@ func (t Target) Digest() (digest.Digest, bool) {
 	return d, err == nil && !t.Duplicate
 }
 
-// H1 returns the h1 hash of the zip, or an empty string if the entry has no valid h1 annotation.
+// H1 returns the h1 hash of the zip, or an empty string if the entry has no valid h1
+// annotation.
 func (t Target) H1() string {
 	h1, err := sums.ParseH1(t.Descriptor.Annotations[annotationH1])
 	if err != nil {
@@ -68,7 +68,7 @@ func (t Target) StatedH1() (text string, exists bool) {
 	return text, exists
 }
 
-// Target returns the entry of a platform.
+// Target returns the entry for a platform.
 func (x Index) Target(p provider.Platform) (Target, bool) {
 	i, found := slices.BinarySearchFunc(x.Targets, p, func(t Target, p provider.Platform) int { return t.Platform.Compare(p) })
 	if !found {
@@ -97,7 +97,7 @@ func (x Index) Platforms() []provider.Platform {
 	return ps
 }
 
-// Protocols returns the plugin protocol versions of the annotation.
+// Protocols returns the plugin protocol versions from the index's annotation.
 func (x Index) Protocols() []string {
 	text := x.Annotations[annotationProtocols]
 	if text == "" {
@@ -106,8 +106,9 @@ func (x Index) Protocols() []string {
 	return strings.Split(text, ",")
 }
 
-// Published returns the publication date of the version, or the zero time if the index has no valid
-// date. Other tools might use the annotation for the creation time of the index.
+// Published returns the publication date of the version, or the zero time if the index
+// has no valid date. Other tools might use the annotation for the creation time of the
+// index.
 func (x Index) Published() time.Time {
 	t, _ := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated]) // the zero time if the annotation is invalid
 	return provider.CleanDate(t)
@@ -128,11 +129,11 @@ func parseDocument(data []byte) (doc document, err error) {
 	return doc, err
 }
 
-// decode parses a manifest or index of any kind. It checks the number of JSON values before it
-// allocates memory for them.
+// decode parses a manifest or index of any kind. It checks the number of JSON values
+// before it allocates memory for them.
 func decode(data []byte, into any) error {
 	if len(data) > MaxManifestSize {
-		return formatError("document is %d bytes; OpenTofu reads at most %d", len(data), MaxManifestSize)
+		return formatError("document is %d bytes long; OpenTofu reads at most %d", len(data), MaxManifestSize)
 	}
 	err := bounded.DecodeJSON(data, into, maxValues)
 	if err != nil {
@@ -205,14 +206,14 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 		return Target{}, false, nil //nolint:nilerr // OpenTofu ignores invalid platforms
 	}
 	if err := checkDescriptor(d, MaxManifestSize); err != nil {
-		return Target{}, false, formatError("invalid descriptor of the manifest for %s: %v", p, err)
+		return Target{}, false, formatError("invalid manifest descriptor for %s: %v", p, err)
 	}
 	return Target{Platform: p, Descriptor: d}, true, nil
 }
 
 // Manifest is the parsed manifest of a platform or a module package.
 type Manifest struct {
-	// Zip is the layer of the package.
+	// Zip is the descriptor of the package's layer.
 	Zip ocispec.Descriptor
 	// Title is the title of the zip. It is empty if the title is not a valid file name.
 	// OpenTofu ignores the title, and other tools use paths as titles.
@@ -226,7 +227,8 @@ type Manifest struct {
 	Annotations map[string]string
 }
 
-// ParseManifest parses the manifest of a platform. It returns errors of type *[FormatError].
+// ParseManifest parses the manifest of a platform. It returns errors of type
+// *[FormatError].
 func ParseManifest(data []byte) (Manifest, error) { return parseManifest(data, TypeTarget) }
 
 func parseManifest(data []byte, artifactType string) (Manifest, error) {

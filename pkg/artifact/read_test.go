@@ -166,7 +166,7 @@ func TestParseIndexErrors(t *testing.T) {
 		{"descriptors of other artifact types only", index(entry("linux_amd64", "provider-target", "sbom")), "index has no manifest of artifact type"},
 		{"a package that is an index", index(entry("linux_amd64", "image.manifest", "image.index")), `lists a package of media type "application/vnd.oci.image.index.v1+json"`},
 		{"a package for no platform", index(entry("linux_amd64", `"platform"`, `"x"`)), "lists a package without a platform"},
-		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `invalid descriptor of the manifest for linux_amd64: invalid digest "sha512:`},
+		{"another digest than SHA-256", index(entry("linux_amd64", sha256, string(sha512))), `invalid manifest descriptor for linux_amd64: invalid digest "sha512:`},
 		{"a digest that is none", index(entry("linux_amd64", sha256, "sha256:../..")), `invalid digest "sha256:../.."`},
 		{"a manifest over 4 MiB", index(entry("linux_amd64", `"size":500`, `"size":4194305`)), "invalid size 4194305"},
 		{"a negative size", index(entry("linux_amd64", `"size":500`, `"size":-1`)), "invalid size -1"},

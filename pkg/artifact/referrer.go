@@ -6,28 +6,28 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 )
 
-// ReferrersTag returns the tag of the list of referrers to a manifest. Registries
-// without the referrers API use this tag. See
+// ReferrersTag returns the tag of a manifest's referrers list. In registries without
+// the referrers API, clients maintain the list under this tag. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#referrers-tag-schema.
 func ReferrersTag(subject digest.Digest) string {
 	return subject.Algorithm().String() + "-" + subject.Encoded()
 }
 
-// ParseReferrers parses a list of referrers, which is an index without an artifact
-// type. For other content, it returns a *[FormatError]. For example, registries that
-// resolve the tag as a digest return the subject itself.
+// ParseReferrers parses a referrers list, which is an index without an artifact type.
+// For other content, it returns a *[FormatError], for example if a registry interprets
+// the tag as a digest and returns the subject itself.
 func ParseReferrers(data []byte) ([]ocispec.Descriptor, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
 		return nil, err
 	}
 	if doc.MediaType != ocispec.MediaTypeImageIndex || doc.ArtifactType != "" {
-		return nil, formatError("expected a list of referrers, got %s", describe(doc))
+		return nil, formatError("expected a referrers list, got %s", describe(doc))
 	}
 	return doc.Manifests, nil
 }
 
-// AddReferrer returns a list of referrers extended by entries.
+// AddReferrer returns a referrers list with the given entries appended.
 func AddReferrer(list []ocispec.Descriptor, entries ...ocispec.Descriptor) (Blob, error) {
 	return marshal(ocispec.Index{
 		Versioned: specs.Versioned{SchemaVersion: 2},
@@ -43,7 +43,7 @@ func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	return document, err
 }
 
-// RefersTo reports whether a manifest other than a decision has the given subject.
+// RefersTo reports whether a manifest has the given subject and is not a decision.
 func RefersTo(data []byte, subject digest.Digest) bool {
 	var manifest ocispec.Manifest
 	err := decode(data, &manifest)
@@ -59,7 +59,7 @@ func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Des
 	}
 	document = manifest.Layers[0]
 	if err := checkDescriptor(document, MaxDocumentSize); err != nil {
-		return manifest, document, formatError("invalid layer of a referrer: %v", err)
+		return manifest, document, formatError("invalid referrer layer: %v", err)
 	}
 	return manifest, document, nil
 }

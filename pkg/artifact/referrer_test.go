@@ -107,7 +107,7 @@ func TestParseReferrersErrors(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"the subject itself": {packed.Index.Bytes, `expected a list of referrers, got an index of artifact type "application/vnd.opentofu.provider"`},
+		"the subject itself": {packed.Index.Bytes, `expected a referrers list, got an index of artifact type "application/vnd.opentofu.provider"`},
 		"a manifest":         {packed.Manifests[0].Bytes, "got an image manifest of artifact type"},
 		"text":               {[]byte("text"), "invalid JSON"},
 		"too large":          {[]byte(strings.Repeat(" ", artifact.MaxManifestSize+1)), "OpenTofu reads at most 4194304"},
@@ -124,7 +124,7 @@ func TestParseReferrerErrors(t *testing.T) {
 	for name, test := range map[string]struct{ data, want string }{
 		"text":      {"text", "invalid JSON"},
 		"no layer":  {`{"layers":[]}`, "referrer has no layer"},
-		"no digest": {`{"layers":[{"size":1}]}`, "invalid layer of a referrer: invalid digest"},
+		"no digest": {`{"layers":[{"size":1}]}`, "invalid referrer layer: invalid digest"},
 		"huge":      {`{"layers":[{"digest":"` + digest.FromString("").String() + `","size":99999999999}]}`, "invalid size 99999999999"},
 	} {
 		_, err := artifact.ParseReferrer([]byte(test.data))

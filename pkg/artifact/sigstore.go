@@ -13,7 +13,8 @@ import (
 )
 
 // MaxBundleSize is the maximum size of a Sigstore bundle in bytes. A bundle with
-// provenance has about 10 kilobytes. A bundle with an SBOM can have a few megabytes.
+// provenance is about 10 kB in size. A bundle with an SBOM can be a few megabytes in
+// size.
 const MaxBundleSize = 16 << 20
 
 // Annotations of referrers that contain Sigstore bundles, as written by cosign 3.
@@ -32,13 +33,13 @@ type Bundle struct {
 	subjects map[digest.Digest]bool
 }
 
-// Covers reports whether the bundle contains a statement or a signature about content
+// Covers reports whether the bundle contains a statement or a signature for content
 // with the given digest. It doesn't verify the signature.
 func (b Bundle) Covers(d digest.Digest) bool { return b.subjects[d] }
 
-// ParseBundle parses a Sigstore bundle of version 0.3. The bundle must contain an in-toto
-// statement in a DSSE envelope, or a signature of a SHA-256 digest. ParseBundle doesn't
-// verify signatures.
+// ParseBundle parses a Sigstore bundle of version 0.3. The bundle must contain an
+// in-toto statement in a DSSE envelope, or a signature of a SHA-256 digest. ParseBundle
+// doesn't verify signatures.
 func ParseBundle(data []byte) (Bundle, error) {
 	var raw struct {
 		MediaType string `json:"mediaType"`
@@ -88,15 +89,16 @@ func ParseBundle(data []byte) (Bundle, error) {
 	return b, nil
 }
 
-// AttestationName returns the name of the file for a Sigstore bundle about a zip. The
+// AttestationName returns the file name for a Sigstore bundle about a zip. The
 // manifests of such bundles contain no names.
 func AttestationName(zip string, bundle digest.Digest) string {
 	return fmt.Sprintf("%s.%.12s.sigstore.json", zip, bundle.Encoded())
 }
 
-// PackAttestation builds a referrer for a Sigstore bundle about a package. subject is the
-// manifest of the package's platform. The referrer has the format of cosign 3, without a
-// date, so equal input results in identical bytes. The content must be in memory.
+// PackAttestation builds a referrer for a Sigstore bundle about a package. subject is
+// the manifest of the package's platform. The referrer has the format of cosign 3,
+// without a date, so equal input results in identical bytes. The document's content
+// must be in memory.
 func PackAttestation(document provider.Document, subject ocispec.Descriptor) (Referrer, error) {
 	bundle, err := ParseBundle(document.Bytes)
 	if err == nil {

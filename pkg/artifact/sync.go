@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// SyncTag is the tag of the sync record of a repository. OpenTofu ignores it.
+	// SyncTag is the tag of a repository's sync record. OpenTofu ignores it.
 	SyncTag = "tofu-oci-sync"
 	// TypeSync is the artifact type of a sync record's manifest.
 	TypeSync = "application/vnd.io.github.tofu-oci.sync.v1+json"
 
 	annotationUnwanted = annotationPrefix + "unwanted."
 	annotationPruned   = annotationPrefix + "pruned."
-	// maxSyncDates is the maximum number of dates in a sync record. The largest known provider has
-	// fewer than 1,000 versions.
+	// maxSyncDates is the maximum number of dates in a sync record. The largest known
+	// provider has fewer than 1,000 versions.
 	maxSyncDates = 4096
 )
 
@@ -29,15 +29,15 @@ const (
 // record, under [SyncTag]. If the record is lost, the waiting periods start again, so
 // versions are kept longer.
 type SyncRecord struct {
-	// Unwanted maps released versions to the dates when a declaration stopped selecting
-	// them.
+	// Unwanted maps released versions to the dates on which the declaration stopped
+	// selecting them.
 	Unwanted map[provider.Version]time.Time
-	// Pruned maps versions to the dates when they were pruned. See [PrunedTag].
+	// Pruned maps versions to the dates on which they were pruned. See [PrunedTag].
 	Pruned map[provider.Version]time.Time
 }
 
-// Pack builds the manifest of a record. It refers only to config, which must be pushed first. Equal
-// records have identical bytes. Dates are truncated to seconds.
+// Pack builds the manifest of a record. The manifest refers only to config, which must
+// be pushed first. Equal records have identical bytes. Dates are truncated to seconds.
 func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) {
 	if n := len(r.Unwanted) + len(r.Pruned); n > maxSyncDates {
 		return manifest, config, fmt.Errorf("sync record has %d dates; the maximum is %d", n, maxSyncDates)
@@ -60,7 +60,7 @@ func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) 
 }
 
 // ParseSyncRecord parses the manifest of a sync record. It ignores invalid versions and
-// dates, and annotations of other tools. For other content, it returns a
+// dates, and annotations from other tools. For other content, it returns a
 // *[FormatError].
 func ParseSyncRecord(data []byte) (SyncRecord, error) {
 	doc, err := parseDocument(data)

@@ -7,14 +7,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Tag returns the tag of a version. OCI tags can't contain "+". Like OpenTofu, Tag
-// replaces "+" with "_".
+// Tag returns the tag of a version. Because OCI tags can't contain "+", Tag replaces it
+// with "_", as OpenTofu does.
 func Tag(v provider.Version) string {
 	return strings.ReplaceAll(v.String(), "+", "_")
 }
 
-// ParseTag returns the version of a tag that [Tag] returned. It rejects all other tags.
-// For example, OpenTofu accepts "1.2" as a version but then requests the tag "1.2.0".
+// ParseTag reverses [Tag]. For a tag that Tag does not return, it returns false. One
+// such tag is "1.2", which OpenTofu accepts as a version but requests as "1.2.0".
 func ParseTag(tag string) (provider.Version, bool) {
 	v, err := provider.ParseVersion(strings.ReplaceAll(tag, "_", "+"))
 	if err != nil || Tag(v) != tag {
@@ -23,24 +23,24 @@ func ParseTag(tag string) (provider.Version, bool) {
 	return v, true
 }
 
-// pendingPrefix is the prefix of the tags of pending releases. Versions don't start with a letter,
-// so OpenTofu ignores such tags.
+// pendingPrefix is the prefix of pending releases' tags. Versions don't start with a
+// letter, so OpenTofu ignores such tags.
 const pendingPrefix = "pending-"
 
 // PendingTag returns the tag of a pending release: "pending-" and the [Tag] of the version.
 func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 
-// ParsePending returns the version of a tag that [PendingTag] returned. It rejects other tags.
+// ParsePending reverses [PendingTag]. For any other tag, it returns false.
 func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(tag, pendingPrefix) }
 
-// prunedPrefix is the prefix of the tags of pruned releases. OpenTofu ignores such tags.
+// prunedPrefix is the prefix of pruned releases' tags. OpenTofu ignores such tags.
 const prunedPrefix = "pruned-"
 
-// PrunedTag returns the tag of a release that was pruned and can be restored: "pruned-" and the
-// [Tag] of the version.
+// PrunedTag returns the tag of a release that was pruned and can be restored: "pruned-"
+// and the [Tag] of the version.
 func PrunedTag(v provider.Version) string { return prunedPrefix + Tag(v) }
 
-// ParsePruned returns the version of a tag that [PrunedTag] returned. It rejects other tags.
+// ParsePruned reverses [PrunedTag]. For any other tag, it returns false.
 func ParsePruned(tag string) (provider.Version, bool) { return parsePrefixed(tag, prunedPrefix) }
 
 // VersionOf returns the version to which a tag belongs. The tag can be the version's
@@ -74,21 +74,21 @@ func (t Tags) Undecided() []provider.Version { return t.withoutDenied(t.Pending(
 // Tagged returns the versions that OpenTofu finds, including denied versions.
 func (t Tags) Tagged() []provider.Version { return t.versions("") }
 
-// Denied returns the denied versions. The tag of a denial denies its version,
-// regardless of the content that the tag points to.
+// Denied returns the denied versions. A denial tag denies its version, regardless of
+// the content that the tag points to.
 func (t Tags) Denied() []provider.Version { return t.versions(deniedPrefix) }
 
-// Pending returns the versions that wait for approval.
+// Pending returns the versions that are waiting for approval.
 func (t Tags) Pending() []provider.Version { return t.versions(pendingPrefix) }
 
 // Pruned returns the versions that were pruned and can be restored.
 func (t Tags) Pruned() []provider.Version { return t.versions(prunedPrefix) }
 
-// Newest returns the versions whose releases show which provider a repository contains.
-// It also returns a function that returns the tags of these versions. If the repository
-// has released versions, Newest returns these versions, including denied versions.
-// Otherwise, it returns the pending versions. If the repository has no pending
-// versions, it returns the pruned versions.
+// Newest returns the versions from which the repository's provider can be determined,
+// and a function that returns the tags of these versions. If the repository has
+// released versions, Newest returns these versions, including denied versions.
+// Otherwise, it returns the pending versions. If the repository has no pending versions
+// either, it returns the pruned versions.
 func (t Tags) Newest() (versions []provider.Version, tag func(provider.Version) string) {
 	if versions = t.Tagged(); len(versions) > 0 {
 		return versions, Tag

@@ -16,7 +16,7 @@ package artifact
 const (
 	// TypeProvider is the artifact type of a provider release's index.
 	TypeProvider = "application/vnd.opentofu.provider"
-	// TypeTarget is the artifact type of the manifest of one platform's package, and of its
+	// TypeTarget is the artifact type of a package's manifest, and of the manifest's
 	// descriptor in the index.
 	TypeTarget = "application/vnd.opentofu.provider-target"
 	// TypeModule is the artifact type of a module package's manifest.
@@ -34,21 +34,23 @@ const (
 	MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
 	// MediaTypeInToto is the media type of provenance.
 	MediaTypeInToto = "application/vnd.in-toto+json"
-	// MediaTypeSigstore is the media type of Sigstore bundles, which cosign and GitHub's
-	// attestations use.
+	// MediaTypeSigstore is the media type of Sigstore bundles, which cosign and
+	// GitHub's attestations use.
 	MediaTypeSigstore = "application/vnd.dev.sigstore.bundle.v0.3+json"
 )
 
-// Annotation keys of tofu-oci.
+// Annotation keys that tofu-oci defines.
 const (
 	annotationPrefix = "io.github.tofu-oci."
-	// annotationZH annotates a descriptor in the index with "zh:" and the SHA-256 of the zip.
+	// annotationZH annotates a descriptor in the index with "zh:" and the SHA-256 of
+	// the zip.
 	annotationZH = annotationPrefix + "zh"
 	// annotationH1 annotates a descriptor in the index with the "h1:" hash of the zip.
 	annotationH1 = annotationPrefix + "h1"
 	// AnnotationProvider annotates the index with the ASCII address of the provider.
 	AnnotationProvider = annotationPrefix + "provider"
-	// annotationProtocols annotates the index with comma-separated plugin protocol versions.
+	// annotationProtocols annotates the index with comma-separated plugin protocol
+	// versions.
 	annotationProtocols = annotationPrefix + "protocols"
 	// AnnotationModule annotates a mirrored module package with the module's address in
 	// its registry.
@@ -64,11 +66,12 @@ const (
 	// MaxManifestSize is the maximum size of an index or a manifest in bytes. OpenTofu
 	// has the same limit.
 	MaxManifestSize = 4 << 20
-	// MaxZipSize is the maximum size of a zip in bytes. The largest providers are under 300 MiB.
+	// MaxZipSize is the maximum size of a zip in bytes. The largest providers are under
+	// 300 MiB.
 	MaxZipSize = 4 << 30
 	// maxValues is the maximum number of JSON values in an index or a manifest. Each
-	// platform uses about 12 values in an index. Each referrer uses 6 values in a list
-	// of referrers.
+	// platform uses about 12 values in an index. Each referrer uses 6 values in a
+	// referrers list.
 	maxValues = 16 << 10
 	// maxTargets is the maximum number of platforms in an index. Go supports about 50
 	// platforms.
@@ -76,7 +79,7 @@ const (
 	// maxLayers is the maximum number of layers in a manifest.
 	maxLayers = 64
 	// MaxDocumentSize is the maximum size of a document in bytes. The largest known
-	// SHA256SUMS files and key rings have a few kilobytes, and SBOMs have a few
-	// megabytes.
+	// SHA256SUMS files and keyrings are a few kilobytes in size, and SBOMs are a few
+	// megabytes in size.
 	MaxDocumentSize = 32 << 20
 )

@@ -26,14 +26,14 @@ import (
 
 // CreateOptions configures [Create]. File is required.
 type CreateOptions struct {
-	// Options selects versions and receives results, as for [mirror.Copy]. Its Target
-	// is ignored. If the Verify function of Publish is set, each version is verified
-	// before the bundle is written.
+	// Options selects versions and contains callbacks, as for [mirror.Copy]. Its Target
+	// is ignored. If Publish.Verify is set, each version is verified before the bundle
+	// is written.
 	mirror.Options
 	Publish publish.Options
 	// From returns the repository that contains the versions of a provider or module.
-	// The address of a module is a [provider.ModuleAddress] that contains the module's
-	// address in its registry.
+	// For a module, the argument is a [provider.ModuleAddress] with the module's
+	// registry address instead of its repository.
 	From func(provider.Address) (repository.Reader, error)
 	// File is the name of the bundle. If the bundle has several parts, their numbers
 	// are added, as in "bundle.2.tar".
@@ -46,10 +46,8 @@ type CreateOptions struct {
 	Since *Inventory
 	// Sign, if not nil, returns the signature of the bundle's manifest.
 	Sign func(document []byte) ([]byte, error)
-	// Tool is the program that creates the bundle, such as "tofu-oci 1.2.3".
-	Tool string
-	// Trust is the sender's trust file, which informs the receiver.
-	Trust string
+	// Identity describes the sender.
+	Identity
 }
 
 // Part is a part of a created bundle.
@@ -57,15 +55,15 @@ type Part struct {
 	File string
 	// Size is the size of the file in bytes.
 	Size int64
-	// Existed reports that an earlier run created the file.
+	// Existed reports whether an earlier run created the file.
 	Existed bool
 }
 
 // Create writes a bundle of the versions that the requirements select. If an item
-// fails, Create writes no bundle and returns [ErrIncomplete]. If it is interrupted, it
-// doesn't write completed parts again. Identical content results in identical files,
-// except for signatures. The size of the required memory doesn't depend on the size of
-// the bundle.
+// fails, Create writes no bundle and returns [ErrIncomplete]. After an interruption,
+// the next run doesn't rewrite completed parts. Identical content results in identical
+// files, except for signatures. The required memory doesn't depend on the size of the
+// bundle.
 func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions) ([]Part, error) {
 	// 1. Read the manifests of all versions.
 	spool, err := atomicfile.NewScratchFile("", 0)
@@ -77,8 +75,8 @@ func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions)
 	if err := c.collect(ctx, wanted); err != nil {
 		return nil, err
 	}
-	// 2. Assign the content to parts. The manifest is part of the overhead, but its size
-	// depends on the parts.
+	// 2. Assign the content to parts. Repeat this with a larger overhead until the
+	// manifest fits, because the size of the manifest depends on the parts.
 	var files []file
 	var parts [][]item
 	for overhead := int64(0); ; {
@@ -88,7 +86,7 @@ func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions)
 		if len(parts) > maxParts {
 			return nil, provider.Errorf(provider.Misuse, "the bundle would have %d parts, but at most %d are supported; use larger parts", len(parts), maxParts)
 		}
-		if files, err = commonFiles(describe(c.releases, parts, o.Tool, o.Trust), o.Sign); err != nil {
+		if files, err = commonFiles(describe(c.releases, parts, o.Identity), o.Sign); err != nil {
 			return nil, err
 		}
 		needed := int64(2 * block) // the end of the archive
@@ -136,7 +134,7 @@ type collector struct {
 	failed  bool
 }
 
-// target is the bundle as a target of [mirror.RunWith], which only lists its tags.
+// target represents the bundle as a target of [mirror.RunWith] that does not exist yet.
 type target struct {
 	repository.Repository
 	name string
@@ -175,7 +173,7 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 	return nil
 }
 
-// ErrIncomplete is returned by [Create] after failed items were reported.
+// ErrIncomplete is returned by [Create] if an item failed, after reporting the item.
 var ErrIncomplete = errors.New("the bundle was not written, because it would be incomplete")
 
 // add reads the manifests of one version.
@@ -225,13 +223,13 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	}
 	if isKnown && !slices.ContainsFunc(slices.Concat(one.blobs, one.manifests), func(i item) bool { return !i.isOmitted }) {
 		r.Status = publish.Unchanged
-		return r, nil
+		one = release{address: a}
 	}
 	c.releases = append(c.releases, one)
 	return r, nil
 }
 
-// isLatest reports whether the tag latest of a module points to a digest.
+// isLatest reports whether a module's latest tag points to the given digest.
 func isLatest(ctx context.Context, repo repository.Reader, a provider.Address, d digest.Digest) (bool, error) {
 	if !a.IsModule() {
 		return false, nil
@@ -254,7 +252,7 @@ func (c *collector) release(a provider.Address, tag string, g repository.Graph) 
 			continue
 		}
 		if _, err := c.spool.WriteAt(m.Bytes, c.end); err != nil {
-			return r, err
+			return r, fmt.Errorf("buffering manifests: %w", err)
 		}
 		c.manifests[d.Digest] = c.end
 		c.end += d.Size
@@ -262,7 +260,7 @@ func (c *collector) release(a provider.Address, tag string, g repository.Graph) 
 	return r, nil
 }
 
-// open opens the content of a file. The returned reader verifies it.
+// open opens an item. For a blob, the returned reader verifies the content.
 func (c *collector) open(ctx context.Context, i item) (io.ReadCloser, error) {
 	if start, isManifest := c.manifests[i.digest]; isManifest {
 		return io.NopCloser(io.NewSectionReader(c.spool, start, i.size)), nil

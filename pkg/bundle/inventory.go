@@ -19,18 +19,28 @@ import (
 // InventorySchema identifies the format of an inventory.
 const InventorySchema = "https://raw.githubusercontent.com/tofu-oci/tofu-oci/main/docs/schema/v2/bundle-inventory.schema.json"
 
-// Inventory lists the content of a receiver's repositories. The nil pointer is an empty
-// inventory.
+// Inventory lists the content of a receiver's repositories. A nil *Inventory is empty.
 type Inventory struct {
 	Schema string `json:"$schema"`
 	// Repositories is sorted by address.
 	Repositories []StoredRepository `json:"repositories"`
+	// Imported lists the results of the import that wrote the inventory as a receipt.
+	Imported []Imported `json:"imported,omitempty"`
+}
+
+// Imported is the result of importing a version.
+type Imported struct {
+	Address string `json:"address"`
+	Version string `json:"version"`
+	// Status is a status of package publish, or "failed".
+	Status string        `json:"status"`
+	Digest digest.Digest `json:"digest,omitempty"`
 }
 
 // StoredRepository lists the content of a receiver's repository.
 type StoredRepository struct {
 	Address string `json:"address"`
-	// Tags maps the tags of versions, and the tag latest of a module, to digests.
+	// Tags maps the tags of versions, and the latest tag of a module, to digests.
 	Tags map[string]digest.Digest `json:"tags"`
 	// Content contains the digests of the versions' manifests and blobs, sorted.
 	Content []digest.Digest `json:"content"`
@@ -102,7 +112,7 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 // Encode returns the JSON form of the inventory.
 func (i *Inventory) Encode() ([]byte, error) { return encode(i) }
 
-// ReadInventory reads the JSON form of an inventory.
+// ReadInventory reads an inventory from a JSON file.
 func ReadInventory(path string) (*Inventory, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxManifest)
 	if err != nil {
@@ -113,18 +123,18 @@ func ReadInventory(path string) (*Inventory, error) {
 		return nil, malformed("invalid inventory %s: %w", path, err)
 	}
 	if i.Schema != InventorySchema {
-		return nil, malformed("%s is not an inventory: expected %s", path, InventorySchema)
+		return nil, malformed(`%s is not an inventory: want "$schema" %q, got %.100q`, path, InventorySchema, i.Schema)
 	}
 	return &i, nil
 }
 
-// has reports whether the receiver has content.
+// has reports whether the receiver has content with the given digest.
 func (i *Inventory) has(a provider.Address, d digest.Digest) bool {
 	_, found := slices.BinarySearch(i.repository(a).Content, d)
 	return found
 }
 
-// hasTag reports whether a tag points to the same manifest.
+// hasTag reports whether the receiver's tag points to the given digest.
 func (i *Inventory) hasTag(a provider.Address, tag string, d digest.Digest) bool {
 	return i.repository(a).Tags[tag] == d
 }

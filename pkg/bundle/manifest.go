@@ -22,8 +22,8 @@ const (
 	// each part.
 	manifestName  = "bundle.json"
 	signatureName = "bundle.json.sig"
-	// maxManifest is the maximum size of a manifest in bytes, and maxValues the maximum
-	// number of its JSON values. They allow about 200,000 files.
+	// maxManifest is the maximum size of a manifest in bytes, and maxValues is the
+	// maximum number of its JSON values. They allow about 200,000 files.
 	maxManifest = 64 << 20
 	maxValues   = 4 << 20
 	// maxSignature is the maximum size of the manifest's signature in bytes.
@@ -35,16 +35,24 @@ const (
 // Manifest describes a bundle. All parts contain the same manifest.
 type Manifest struct {
 	Schema string `json:"$schema"`
-	// Tool is the program that created the bundle, such as "tofu-oci 1.2.3".
-	Tool string `json:"tool"`
+	Identity
 	// Parts is the number of parts.
 	Parts int `json:"parts"`
-	// Repositories is sorted by address.
+	// Repositories is sorted by address. It includes repositories whose entire content
+	// the receiver already has.
 	Repositories []Repository `json:"repositories"`
 	// Content contains each manifest and blob once, sorted by digest.
 	Content []Content `json:"content"`
-	// Trust is the trust file that the sender used. It only informs the receiver.
+}
+
+// Identity describes the sender's programs and keys. It is only informational.
+type Identity struct {
+	// Tool is the program that created the bundle, such as "tofu-oci 1.2.3".
+	Tool string `json:"tool"`
+	// Trust is the sender's trust file, and Keys contains the armored public keys of
+	// the sender and its keyring.
 	Trust string `json:"trust,omitempty"`
+	Keys  string `json:"keys,omitempty"`
 }
 
 // Repository contains the versions of a provider or module.
@@ -52,10 +60,12 @@ type Repository struct {
 	// Address is the address of a provider, such as
 	// "registry.opentofu.org/hashicorp/null", or of a module.
 	Address string `json:"address"`
-	// Tags is sorted by name. It includes the tags of lists of referrers.
+	// Tags is sorted by name. It includes the tags of referrers lists.
 	Tags []Tag `json:"tags"`
 	// Blobs contains the digests of all blobs that the versions need, sorted.
 	Blobs []digest.Digest `json:"blobs"`
+
+	address provider.Address
 }
 
 // Tag is a tag and the manifest that the tag points to.
@@ -90,7 +100,7 @@ func parseManifest(data []byte) (m Manifest, err error) {
 	}
 	switch {
 	case m.Schema != Schema:
-		return m, malformed("unsupported bundle format %q: this version of tofu-oci supports only %s", m.Schema, Schema)
+		return m, malformed("unsupported bundle format %.100q: this version of tofu-oci supports only %s", m.Schema, Schema)
 	case m.Parts < 1 || m.Parts > maxParts:
 		return m, malformed("invalid %s: %d parts", manifestName, m.Parts)
 	}
@@ -98,35 +108,35 @@ func parseManifest(data []byte) (m Manifest, err error) {
 	for _, c := range m.Content {
 		valid := func(part int) bool { return part >= 1 && part <= m.Parts }
 		if c.Digest.Validate() != nil || c.Digest.Algorithm() != digest.SHA256 || c.Size < 0 || known[c.Digest] || slices.ContainsFunc(c.Parts, func(n int) bool { return !valid(n) }) {
-			return m, malformed("invalid %s: invalid entry for %q", manifestName, c.Digest)
+			return m, malformed("invalid %s: invalid entry for %.100q", manifestName, c.Digest)
 		}
 		known[c.Digest] = true
 	}
 	seen := map[string]bool{}
-	for _, r := range m.Repositories {
+	for i, r := range m.Repositories {
 		a, err := parseAddress(r.Address)
 		if err != nil || a.String() != r.Address || seen[r.Address] {
-			return m, malformed("invalid %s: invalid address %q", manifestName, r.Address)
+			return m, malformed("invalid %s: invalid address %.100q", manifestName, r.Address)
 		}
-		seen[r.Address] = true
+		m.Repositories[i].address, seen[r.Address] = a, true
 		digests := slices.Clone(r.Blobs)
 		for i, t := range r.Tags {
 			if t.Name == "" || i > 0 && t.Name <= r.Tags[i-1].Name {
-				return m, malformed("invalid %s: invalid tag %q of %s", manifestName, t.Name, r.Address)
+				return m, malformed("invalid %s: invalid tag %.100q of %s", manifestName, t.Name, r.Address)
 			}
 			digests = append(digests, t.Digest)
 		}
 		for _, d := range digests {
 			if !known[d] {
-				return m, malformed("invalid %s: %s needs %q, which is not listed", manifestName, r.Address, d)
+				return m, malformed("invalid %s: %s needs %.100q, which is not listed", manifestName, r.Address, d)
 			}
 		}
 	}
 	return m, nil
 }
 
-// parseAddress parses the address of a provider or module. The result for a module is a
-// [provider.ModuleAddress] that contains the module's address in its registry.
+// parseAddress parses the address of a provider or module. For a module, it returns a
+// [provider.ModuleAddress] with the module's registry address instead of a repository.
 func parseAddress(text string) (provider.Address, error) {
 	if strings.Count(text, "/") == 3 {
 		a, err := module.ParseAddress(text)

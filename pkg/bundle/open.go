@@ -16,25 +16,28 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Bundle is an open bundle, of which some parts can be missing. Its content is verified
+// Bundle is an open bundle. Some of its parts can be missing. Its content is verified
 // when it is read.
 type Bundle struct {
 	Manifest Manifest
-	// Signed reports that the manifest has a valid signature. See [Open].
+	// Signed reports whether the manifest has a valid signature. See [Open].
 	Signed bool
 
-	// Damaged describes the damage of parts.
+	// Damaged contains an error for each damaged part.
 	Damaged []error
 
 	files   []*os.File
 	content map[digest.Digest]Content
-	// positions maps the available content to its positions.
-	positions map[digest.Digest]position
+	// layout contains the files that follow the manifest and its signature.
+	layout []file
+	// positions maps the available content to its positions. Small content can be in
+	// several parts.
+	positions map[digest.Digest][]position
 }
 
 // position is the position of content in a file.
@@ -44,16 +47,17 @@ type position struct {
 }
 
 // Open opens parts of one bundle, in any order. Names can be patterns, as in
-// [filepath.Match]. If verify is not nil, it verifies the
-// signature of the manifest before anything else is read, and must return an error if
-// the signature is missing or invalid. Open reads only the names in the archives. Use
-// [Bundle.Verify] to verify all content. Close the result after use.
+// [filepath.Match]. If verify is not nil, it verifies the signature of the manifest
+// before anything else is read, and must return an error if the signature is missing or
+// invalid. Open reads only the names in the archives and their image index, which must
+// match the manifest. Use [Bundle.Verify] to verify all content. Close the result after
+// use.
 //
 // If a part is damaged, the bundle contains the content before the damage. See
 // [Bundle.Damaged]. If no part has a manifest, or if the parts belong to different
 // bundles, the error has the kind [provider.Malformed].
 func Open(ctx context.Context, names []string, verify func(document, signature []byte) error) (_ *Bundle, err error) {
-	b := &Bundle{Signed: verify != nil, content: map[digest.Digest]Content{}, positions: map[digest.Digest]position{}}
+	b := &Bundle{Signed: verify != nil, content: map[digest.Digest]Content{}, positions: map[digest.Digest][]position{}}
 	defer func() {
 		if err != nil {
 			_ = b.Close()
@@ -67,7 +71,7 @@ func Open(ctx context.Context, names []string, verify func(document, signature [
 		}
 		b.files = append(b.files, f)
 		archive := tar.NewReader(f)
-		manifest, signature, err := readManifest(archive)
+		manifest, signature, following, err := readManifest(archive)
 		switch {
 		case err != nil:
 			b.Damaged = append(b.Damaged, fmt.Errorf("reading %s: %w", name, err))
@@ -80,17 +84,17 @@ func Open(ctx context.Context, names []string, verify func(document, signature [
 		case !bytes.Equal(first, manifest):
 			return nil, malformed("reading %s: the file belongs to a different bundle than %s", name, b.files[0].Name())
 		}
-		if err := b.index(ctx, f, archive); err != nil {
+		if err := b.index(ctx, f, archive, following); err != nil {
 			b.Damaged = append(b.Damaged, fmt.Errorf("reading %s: %w", name, err))
 		}
 	}
 	if first == nil {
-		return nil, errors.Join(b.Damaged...)
+		return nil, cmp.Or(append(b.Damaged, malformed("no parts"))...)
 	}
 	return b, ctx.Err()
 }
 
-// expand replaces patterns by the names of the files that match them.
+// expand replaces patterns with the names of the files that match them.
 func expand(names []string) (all []string) {
 	for _, name := range names {
 		matches, err := filepath.Glob(name)
@@ -109,10 +113,13 @@ func (b *Bundle) start(manifest, signature []byte, verify func(document, signatu
 			return fmt.Errorf("verifying the signature of %s: %w", manifestName, err)
 		}
 	}
-	b.Manifest, err = parseManifest(manifest)
+	if b.Manifest, err = parseManifest(manifest); err != nil {
+		return err
+	}
 	for _, c := range b.Manifest.Content {
 		b.content[c.Digest] = c
 	}
+	b.layout, err = layoutFiles(b.Manifest)
 	return err
 }
 
@@ -125,33 +132,36 @@ func (b *Bundle) Close() error {
 	return errors.Join(errs...)
 }
 
-// readManifest reads the first files of a part: the manifest and its signature. If the
-// part has no signature, the signature is nil.
-func readManifest(archive *tar.Reader) (manifest, signature []byte, err error) {
-	read := func(name string, limit int64) ([]byte, error) {
-		h, err := next(archive)
-		if err != nil {
-			return nil, err
+// readManifest reads the manifest and its signature, which are the first files of a
+// part. If the part has no signature, the signature is nil. readManifest also returns
+// the header of the following file.
+func readManifest(archive *tar.Reader) (manifest, signature []byte, h *tar.Header, err error) {
+	read := func(limit int64) (data []byte, err error) {
+		if h.Size > limit {
+			return nil, malformed("%s exceeds %d bytes", h.Name, limit)
 		}
-		switch {
-		case h.Name == ocispec.ImageLayoutFile && name == signatureName:
-			return nil, nil
-		case h.Name != name:
-			return nil, malformed("not a bundle: expected %s, got %q", name, h.Name)
-		case h.Size > limit:
-			return nil, &bounded.TooLargeError{Path: h.Name, Limit: limit}
+		if data, err = io.ReadAll(archive); err == nil {
+			h, err = next(archive)
 		}
-		return io.ReadAll(archive)
+		return data, err
 	}
-	if manifest, err = read(manifestName, maxManifest); err != nil {
-		return nil, nil, err
+	if h, err = next(archive); err == nil && h.Name != manifestName {
+		err = malformed("expected %s, got %.100q", manifestName, h.Name)
 	}
-	signature, err = read(signatureName, maxSignature)
-	return manifest, signature, err
+	if err == nil {
+		manifest, err = read(maxManifest)
+	}
+	if err == nil && h.Name == signatureName {
+		signature, err = read(maxSignature)
+	}
+	if err != nil {
+		err = malformed("not a bundle: %w", err)
+	}
+	return manifest, signature, h, err
 }
 
-// next returns the header of the next file. It accepts only regular files whose content
-// is stored in one piece.
+// next returns the header of the next file. It accepts only regular files that are not
+// sparse.
 func next(archive *tar.Reader) (*tar.Header, error) {
 	h, err := archive.Next()
 	switch {
@@ -162,47 +172,93 @@ func next(archive *tar.Reader) (*tar.Header, error) {
 	}
 	sparse := slices.ContainsFunc(slices.Collect(maps.Keys(h.PAXRecords)), func(key string) bool { return strings.HasPrefix(key, "GNU.sparse.") })
 	if h.Typeflag != tar.TypeReg || sparse || h.Size < 0 {
-		return nil, malformed("invalid archive: %q is not a regular file", h.Name)
+		return nil, malformed("invalid archive: %.100q is not a regular file", h.Name)
 	}
 	return h, nil
 }
 
-// index records the positions of the content of a part, without reading the content.
-func (b *Bundle) index(ctx context.Context, f *os.File, archive *tar.Reader) error {
+// index records the positions of the content in a part, without reading the content. h
+// is the header of the first file after the manifest and its signature.
+func (b *Bundle) index(ctx context.Context, f *os.File, archive *tar.Reader, h *tar.Header) error {
+	info, err := f.Stat()
 	seen := map[string]bool{}
-	for {
-		h, err := next(archive)
-		if err := cmp.Or(ctx.Err(), err); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
+	for err == nil {
+		switch n := len(seen); {
+		case seen[h.Name]:
+			return malformed("invalid archive: duplicate file %.100q", h.Name)
+		case n < len(b.layout):
+			err = b.layout[n].check(h, archive)
+		default:
+			err = b.record(f, h, info.Size())
 		}
-		if seen[h.Name] {
-			return malformed("invalid archive: duplicate file %q", h.Name)
+		seen[h.Name] = true
+		if err = cmp.Or(ctx.Err(), err); err == nil {
+			h, err = next(archive)
 		}
-		if seen[h.Name] = true; h.Name == ocispec.ImageLayoutFile || h.Name == ocispec.ImageIndexFile {
-			continue
-		}
-		c := b.content[digest.NewDigestFromEncoded(digest.SHA256, path.Base(h.Name))]
-		if c.Digest == "" || h.Name != blobName(c.Digest) || h.Size != c.Size {
-			return malformed("invalid archive: %s doesn't list %q with %d bytes", manifestName, h.Name, h.Size)
-		}
-		start, err := f.Seek(0, io.SeekCurrent)
-		if err != nil {
-			return err
-		}
-		if info, err := f.Stat(); err != nil || start+h.Size > info.Size() {
-			return malformed("invalid archive: the file is truncated")
-		}
-		b.positions[c.Digest] = position{f, start}
 	}
+	if errors.Is(err, io.EOF) && len(seen) >= len(b.layout) {
+		return nil
+	}
+	return err
 }
 
-// missing returns the numbers of the parts that contain the given content and are not
-// available, sorted.
-func (b *Bundle) missing(digests ...digest.Digest) (parts []int) {
+// check returns an error unless the next file in an archive is identical to f.
+func (f file) check(h *tar.Header, archive io.Reader) error {
+	if h.Name != f.name || h.Size != int64(len(f.data)) {
+		return malformed("invalid archive: expected %s with %d bytes, got %.100q with %d bytes", f.name, len(f.data), h.Name, h.Size)
+	}
+	if data, err := io.ReadAll(archive); err != nil || !bytes.Equal(data, f.data) {
+		return malformed("invalid archive: %s doesn't match %s", f.name, manifestName)
+	}
+	return nil
+}
+
+// record records the position of content in the part f, which has the given size.
+func (b *Bundle) record(f *os.File, h *tar.Header, size int64) error {
+	c := b.content[digest.NewDigestFromEncoded(digest.SHA256, path.Base(h.Name))]
+	if c.Digest == "" || h.Name != blobName(c.Digest) || h.Size != c.Size {
+		return malformed("invalid archive: %s doesn't list %.100q with %d bytes", manifestName, h.Name, h.Size)
+	}
+	start, err := f.Seek(0, io.SeekCurrent)
+	if err == nil && start+h.Size > size {
+		err = malformed("invalid archive: the file is truncated")
+	}
+	if err == nil {
+		b.positions[c.Digest] = append(b.positions[c.Digest], position{f, start})
+	}
+	return err
+}
+
+// open opens the first intact copy of content in the available parts. It reads content
+// only to choose between copies. If no part contains the content, it returns nil.
+func (b *Bundle) open(ctx context.Context, d digest.Digest) (content *io.SectionReader) {
+	copies := b.positions[d]
+	for i, at := range copies {
+		content = io.NewSectionReader(at.file, at.start, b.content[d].Size)
+		if i == len(copies)-1 || verify(ctx, content, d) == nil {
+			break
+		}
+	}
+	if content != nil {
+		_, _ = content.Seek(0, io.SeekStart)
+	}
+	return content
+}
+
+// verify reads content and returns an error if it has a different digest.
+func verify(ctx context.Context, content *io.SectionReader, d digest.Digest) error {
+	_, err := io.Copy(io.Discard, sums.NewReader(bounded.Reader(ctx, content), d.String(), content.Size(), d))
+	return err
+}
+
+// MissingParts returns the sorted numbers of unavailable parts that are needed for the
+// given content. Without arguments, it considers all content.
+func (b *Bundle) MissingParts(digests ...digest.Digest) (parts []int) {
+	if len(digests) == 0 {
+		digests = slices.Collect(maps.Keys(b.content))
+	}
 	for _, d := range digests {
-		if _, available := b.positions[d]; !available && len(b.content[d].Parts) > 0 {
+		if len(b.positions[d]) == 0 && len(b.content[d].Parts) > 0 {
 			parts = append(parts, b.content[d].Parts[0])
 		}
 	}

@@ -12,22 +12,23 @@ import (
 )
 
 const (
-	// block is the size of a tar block in bytes. A file has a header of one block, or of
-	// three blocks if it has 8 GiB or more.
+	// block is the size of a tar block in bytes. A file has a header of one block, or
+	// of three blocks if it is 8 GiB or larger.
 	block = 512
 	// maxRepeated is the maximum size in bytes of content that is stored in each part
 	// that needs it. Larger content is stored only once.
 	maxRepeated = 1 << 20
 )
 
-// release is a version in the bundle.
+// release is a version in the bundle. If the receiver has the version, only the address
+// is set.
 type release struct {
 	// name is the tag of the version.
 	name    string
 	address provider.Address
-	// tags contains the tag of the version, and the tags of lists of referrers.
+	// tags contains the tag of the version, and the tags of referrers lists.
 	tags map[string]ocispec.Descriptor
-	// Each manifest follows the manifests that it refers to.
+	// In manifests, each manifest follows the manifests that it refers to.
 	blobs, manifests []item
 }
 
@@ -52,15 +53,24 @@ func tarSize(size int64) int64 {
 // of a part in bytes, or zero for a single part. overhead is the size of the files that
 // each part contains. Each element of the result lists the content of a part in the
 // order of its files. If possible, all manifests of a release are in the same part, so
-// that imports of one part at a time need this part only once.
+// that this part is needed only once if parts are imported one at a time.
 func plan(releases []release, partSize, overhead int64) ([][]item, error) {
+	required := int64(0)
+	for _, r := range releases {
+		for _, c := range slices.Concat(r.blobs, r.manifests) {
+			if !c.isOmitted {
+				required = max(required, overhead+tarSize(c.size))
+			}
+		}
+	}
+	if partSize != 0 && partSize < required {
+		return nil, provider.Errorf(provider.Misuse, "the part size is too small: the largest file requires at least %d bytes", required)
+	}
 	p := planner{partSize: partSize, overhead: overhead, stored: map[digest.Digest]bool{}}
 	p.next()
 	for _, r := range releases {
 		for _, c := range r.blobs {
-			if err := p.add(c); err != nil {
-				return nil, err
-			}
+			p.add(c)
 		}
 		manifests := int64(0)
 		for _, c := range r.manifests {
@@ -70,9 +80,7 @@ func plan(releases []release, partSize, overhead int64) ([][]item, error) {
 			p.next()
 		}
 		for _, c := range r.manifests {
-			if err := p.add(c); err != nil {
-				return nil, err
-			}
+			p.add(c)
 		}
 	}
 	return p.parts, nil
@@ -82,8 +90,8 @@ func plan(releases []release, partSize, overhead int64) ([][]item, error) {
 type planner struct {
 	partSize, overhead int64
 	parts              [][]item
-	// used is the size of the last part, and inPart its content. stored is the content
-	// of all parts.
+	// used is the size of the last part, and inPart is its content. stored is the
+	// content of all parts.
 	used           int64
 	inPart, stored map[digest.Digest]bool
 }
@@ -94,30 +102,28 @@ func (p *planner) next() {
 	p.used, p.inPart = p.overhead, map[digest.Digest]bool{}
 }
 
-// fits reports whether a size in an archive fits in the last part.
+// fits reports whether files fit in the last part. size is their total size, including
+// headers.
 func (p *planner) fits(size int64) bool { return p.partSize == 0 || p.used+size <= p.partSize }
 
-// add adds content, unless the bundle doesn't need it again.
-func (p *planner) add(c item) error {
+// add adds content unless the receiver or the last part has it, or another part has it
+// and the content is too large to be repeated.
+func (p *planner) add(c item) {
 	if c.isOmitted || p.inPart[c.digest] || p.stored[c.digest] && c.size > maxRepeated {
-		return nil
+		return
 	}
 	if !p.fits(tarSize(c.size)) {
 		p.next()
-	}
-	if !p.fits(tarSize(c.size)) {
-		return provider.Errorf(provider.Misuse, "the part size is too small: the largest file requires at least %d bytes", p.used+tarSize(c.size))
 	}
 	last := len(p.parts) - 1
 	p.parts[last] = append(p.parts[last], c)
 	p.used += tarSize(c.size)
 	p.inPart[c.digest], p.stored[c.digest] = true, true
-	return nil
 }
 
 // describe returns the manifest of a bundle.
-func describe(releases []release, parts [][]item, tool, trust string) Manifest {
-	m := Manifest{Schema: Schema, Tool: tool, Parts: len(parts), Trust: trust}
+func describe(releases []release, parts [][]item, sender Identity) Manifest {
+	m := Manifest{Schema: Schema, Parts: len(parts), Identity: sender, Content: []Content{}}
 	// 1. List the content.
 	content := map[digest.Digest]*Content{}
 	for _, r := range releases {
@@ -136,7 +142,7 @@ func describe(releases []release, parts [][]item, tool, trust string) Manifest {
 	// 2. List the tags and blobs of each repository.
 	for _, r := range releases {
 		if n := len(m.Repositories); n == 0 || m.Repositories[n-1].Address != r.address.String() {
-			m.Repositories = append(m.Repositories, Repository{Address: r.address.String()})
+			m.Repositories = append(m.Repositories, Repository{Address: r.address.String(), Tags: []Tag{}, Blobs: []digest.Digest{}})
 		}
 		repo := &m.Repositories[len(m.Repositories)-1]
 		for name, d := range r.tags {

@@ -20,12 +20,19 @@ import (
 // nil, content that is not in the available parts is read from target. If the bundle
 // doesn't contain the address, Reader returns [repository.ErrNoRepository].
 func (b *Bundle) Reader(a provider.Address, target repository.Reader) (repository.Reader, error) {
-	for _, r := range b.Manifest.Repositories {
-		if r.Address == a.String() {
-			return &reader{bundle: b, repository: r, target: target}, nil
-		}
+	if r := b.repository(a); r.Address != "" {
+		return &reader{bundle: b, repository: r, target: target}, nil
 	}
 	return nil, fmt.Errorf("%w: the bundle doesn't contain %s", repository.ErrNoRepository, a)
+}
+
+func (b *Bundle) repository(a provider.Address) Repository {
+	for _, r := range b.Manifest.Repositories {
+		if r.address == a {
+			return r
+		}
+	}
+	return Repository{}
 }
 
 // reader is a repository in a bundle.
@@ -35,9 +42,11 @@ type reader struct {
 	target     repository.Reader
 }
 
-// MissingPartError means that content is not in the available parts.
+// MissingPartError reports that content is not in the available parts.
 type MissingPartError struct {
-	Digest digest.Digest
+	// Digests contains the digests of the missing content. It is empty if all content of
+	// the parts is missing.
+	Digests []digest.Digest
 	// Parts contains the numbers of the parts that contain the content. It is empty if
 	// the content was omitted because the receiver had it.
 	Parts []int
@@ -46,10 +55,32 @@ type MissingPartError struct {
 }
 
 func (e *MissingPartError) Error() string {
-	if len(e.Parts) == 0 {
-		return fmt.Sprintf("%s is not in the bundle, because the receiver's inventory listed it", e.Digest)
+	var listed []string
+	for _, d := range e.Digests[:min(len(e.Digests), maxListed)] {
+		listed = append(listed, string(d))
 	}
-	return fmt.Sprintf("%s is in part %s of %d, which is missing or damaged", e.Digest, joinNumbers(e.Parts, " and "), e.Total)
+	content := strings.Join(listed, ", ")
+	if n := len(e.Digests) - maxListed; n > 0 {
+		content += fmt.Sprintf(", and %d more", n)
+	}
+	if len(e.Parts) == 0 {
+		return "not in the bundle, because the receiver's inventory listed it: " + content
+	}
+	noun := "part"
+	if len(e.Parts) > 1 {
+		noun = "parts"
+	}
+	if content != "" {
+		content = " with " + content
+	}
+	return fmt.Sprintf("missing or damaged: %s %s of %d%s", noun, joinNumbers(e.Parts), e.Total, content)
+}
+
+// maxListed is the maximum number of digests in a message.
+const maxListed = 4
+
+func (b *Bundle) missingPart(digests ...digest.Digest) *MissingPartError {
+	return &MissingPartError{Digests: digests, Parts: b.MissingParts(digests...), Total: b.Manifest.Parts}
 }
 
 // Kind returns [provider.NotFound].
@@ -58,11 +89,11 @@ func (e *MissingPartError) Kind() provider.ErrorKind { return provider.NotFound 
 // Unwrap returns [repository.ErrNotFound].
 func (e *MissingPartError) Unwrap() error { return repository.ErrNotFound }
 
-func joinNumbers(numbers []int, separator string) string {
-	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")), separator)
+func joinNumbers(numbers []int) string {
+	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")), ", ")
 }
 
-// String returns the address.
+// String returns "bundle:" and the address.
 func (r *reader) String() string { return "bundle:" + r.repository.Address }
 
 // Traits returns the traits of a repository whose blobs are parts of local files.
@@ -87,7 +118,7 @@ func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descri
 		d = tag.descriptor()
 	}
 	d.Size = r.bundle.content[d.Digest].Size
-	body, err := r.open(d.Digest)
+	body, err := r.open(ctx, d.Digest)
 	if missing, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
 		if found, data, err := r.target.Manifest(ctx, d.Digest.String()); err == nil {
 			found.ArtifactType = d.ArtifactType
@@ -118,20 +149,19 @@ func (r *reader) tag(name string) Tag {
 }
 
 // open opens content in the available parts.
-func (r *reader) open(d digest.Digest) (*io.SectionReader, error) {
-	at, available := r.bundle.positions[d]
-	switch c, listed := r.bundle.content[d]; {
-	case available:
-		return io.NewSectionReader(at.file, at.start, c.Size), nil
-	case listed:
-		return nil, &MissingPartError{Digest: d, Parts: c.Parts, Total: r.bundle.Manifest.Parts}
+func (r *reader) open(ctx context.Context, d digest.Digest) (*io.SectionReader, error) {
+	if content := r.bundle.open(ctx, d); content != nil {
+		return content, nil
+	}
+	if _, listed := r.bundle.content[d]; listed {
+		return nil, r.bundle.missingPart(d)
 	}
 	return nil, fmt.Errorf("%w: %s does not list %s", repository.ErrNotFound, manifestName, d)
 }
 
 // Blob opens a blob. Its content is not verified.
 func (r *reader) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
-	body, err := r.open(d.Digest)
+	body, err := r.open(ctx, d.Digest)
 	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
 		if body, failed := r.target.Blob(ctx, d); failed == nil {
 			return body, nil
@@ -150,7 +180,7 @@ func (section) Close() error { return nil }
 
 // Stat returns the size of a blob in bytes.
 func (r *reader) Stat(ctx context.Context, d digest.Digest) (int64, error) {
-	body, err := r.open(d)
+	body, err := r.open(ctx, d)
 	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
 		if size, failed := r.target.Stat(ctx, d); failed == nil {
 			return size, nil

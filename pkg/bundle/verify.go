@@ -8,33 +8,25 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Verify reads all content of the available parts and verifies it. It returns the
-// damage of parts, wrong content, and the versions that need missing parts. Content
-// that was omitted for the receiver is not verified.
+// Verify reads all content of the available parts and verifies it. It returns errors
+// for damaged parts, for content that does not match its digest, and for missing parts.
+// If no part is missing, it also returns an error for each tag whose manifests are
+// invalid. Content that was omitted for the receiver is not verified.
 func (b *Bundle) Verify(ctx context.Context) (problems []error, err error) {
 	problems = slices.Clone(b.Damaged)
 	for _, d := range slices.Sorted(maps.Keys(b.positions)) {
-		at, c := b.positions[d], b.content[d]
-		content := bounded.Reader(ctx, io.NewSectionReader(at.file, at.start, c.Size))
-		if _, err := io.Copy(io.Discard, sums.NewReader(content, d.String(), c.Size, d)); err != nil {
-			problems = append(problems, fmt.Errorf("reading %s: %w", at.file.Name(), err))
-		}
+		problems = append(problems, b.verifyContent(ctx, d)...)
 		if ctx.Err() != nil {
 			return problems, context.Cause(ctx)
 		}
 	}
-	var absent []int
-	for _, c := range b.Manifest.Content {
-		absent = append(absent, b.missing(c.Digest)...)
-	}
-	slices.Sort(absent)
-	if absent = slices.Compact(absent); len(absent) > 0 {
-		return append(problems, malformed("missing or damaged parts: %s of %d", joinNumbers(absent, ", "), b.Manifest.Parts)), nil
+	if missing := b.missingPart(); len(missing.Parts) > 0 {
+		return append(problems, malformed("%w", missing)), nil
 	}
 	for _, r := range b.Manifest.Repositories {
 		for _, t := range r.Tags {
@@ -45,6 +37,17 @@ func (b *Bundle) Verify(ctx context.Context) (problems []error, err error) {
 		}
 	}
 	return problems, nil
+}
+
+// verifyContent reads the content with a digest in each available part. It returns an
+// error for each part whose content does not match.
+func (b *Bundle) verifyContent(ctx context.Context, d digest.Digest) (problems []error) {
+	for _, at := range b.positions[d] {
+		if err := verify(ctx, io.NewSectionReader(at.file, at.start, b.content[d].Size), d); err != nil {
+			problems = append(problems, fmt.Errorf("reading %s: %w", at.file.Name(), err))
+		}
+	}
+	return problems
 }
 
 // isOmitted reports whether an error refers to content that was omitted for the

@@ -46,15 +46,18 @@ func commonFiles(m Manifest, sign func([]byte) ([]byte, error)) ([]file, error) 
 		}
 		files = append(files, file{signatureName, signature})
 	}
+	layout, err := layoutFiles(m)
+	return append(files, layout...), err
+}
+
+// layoutFiles returns the files that make the extracted parts an image layout.
+func layoutFiles(m Manifest) ([]file, error) {
 	marker, err := json.Marshal(ocispec.ImageLayout{Version: ocispec.ImageLayoutVersion})
 	if err != nil {
 		return nil, err
 	}
 	index, err := json.Marshal(layoutIndex(m))
-	if err != nil {
-		return nil, err
-	}
-	return append(files, file{ocispec.ImageLayoutFile, marker}, file{ocispec.ImageIndexFile, index}), nil
+	return []file{{ocispec.ImageLayoutFile, marker}, {ocispec.ImageIndexFile, index}}, err
 }
 
 // layoutIndex returns the index of the image layout. Its references are the addresses
@@ -71,7 +74,7 @@ func layoutIndex(m Manifest) ocispec.Index {
 	return index
 }
 
-// blobName returns the name of the file of a manifest or blob.
+// blobName returns the file name of a manifest or blob.
 func blobName(d digest.Digest) string {
 	return path.Join(ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded())
 }
@@ -99,18 +102,20 @@ func (w partWriter) write(ctx context.Context) (Part, error) {
 		p.Existed = true
 		return p, nil
 	case err == nil:
-		return p, fmt.Errorf("the file already exists and contains something else: %w", fs.ErrExist)
+		return p, fmt.Errorf("the file already exists with different content: %w", fs.ErrExist)
 	case !errors.Is(err, fs.ErrNotExist):
 		return p, err
 	}
-	if err := atomicfile.CheckRoom(filepath.Dir(w.name), size); err != nil {
+	dir := filepath.Dir(w.name)
+	atomicfile.Sweep(dir)
+	if err := atomicfile.CheckRoom(dir, size); err != nil {
 		return p, err
 	}
 	return p, atomicfile.Write(w.name, 0o644, func(to io.Writer) error { return w.writeTo(ctx, to) })
 }
 
-// isSame reports whether the existing file is a part of the same bundle. Files get
-// their names when they are complete, so the manifest identifies the content.
+// isSame reports whether the existing file is a part of the same bundle. It compares
+// only the manifest, because a file gets its final name only after it is complete.
 func (w partWriter) isSame() bool {
 	f, err := os.Open(w.name)
 	if err != nil {
@@ -162,8 +167,8 @@ func (w partWriter) writeItem(ctx context.Context, archive *tar.Writer, i item) 
 	return err
 }
 
-// header returns the header of a file. It contains no times, so equal content results
-// in identical archives.
+// header returns the header of a file. It contains no timestamps, so equal content
+// results in identical archives.
 func header(name string, size int64) *tar.Header {
 	return &tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o644}
 }

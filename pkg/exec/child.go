@@ -46,7 +46,7 @@ func (c child) run() (code int, err error) {
 	return exitCode(cmd.ProcessState), nil
 }
 
-// unwrapPath removes the path, because the caller adds the command.
+// unwrapPath removes the path from an error, because the caller adds the command.
 func unwrapPath(err error) error {
 	if e, ok := errors.AsType[*os.PathError](err); ok {
 		return e.Err

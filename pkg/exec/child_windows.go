@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// handled lists the console events that the child handles: Ctrl-C, Ctrl-Break, and the
-// end of the session.
+// handled lists the console events that are left to the child: Ctrl-C, Ctrl-Break, and
+// the end of the session.
 var handled = []os.Signal{os.Interrupt, syscall.SIGTERM}
 
 // forward does nothing, because console events are sent to all processes of the console.

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// tool is a program with known arguments.
+// tool is the name of a program whose arguments this package interprets.
 type tool string
 
 const (
@@ -99,8 +99,8 @@ func startError(command string, err error) *StartError {
 	return e
 }
 
-// find returns the path of a program. It looks up names without a directory in PATH,
-// and relative paths in dir.
+// find returns the path of a program. It looks up plain names in PATH, and relative
+// paths in dir.
 func find(name, dir string) (string, error) {
 	path := name
 	if filepath.Base(name) != name && !filepath.IsAbs(name) {

@@ -22,7 +22,7 @@ type userConfig struct {
 	cliconfig.Config
 	// dir is the absolute working directory of the child.
 	dir string
-	// required loads the configuration in dir only once.
+	// required returns the root module's configuration, which it loads only once.
 	required func() (configuration.Configuration, error)
 }
 
@@ -56,8 +56,8 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 	})
 }
 
-// write writes the CLI configuration of the child to a temporary file in the store.
-// Only the user can read the file. If oci is set, the file includes the blocks for OCI
+// write writes the child's CLI configuration to a temporary file in the store. Only the
+// user can read the file. If oci is set, the file includes the blocks for OCI
 // registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	mirrored := cliconfig.Mirrored{

@@ -11,7 +11,8 @@ import (
 )
 
 // evidence is the verification metadata of a release: SHA256SUMS, its signatures, and
-// keys. It has no verdict, because each run verifies the metadata under its own policy.
+// keys. It contains no verdict, because each run verifies the metadata under its own
+// policy.
 type evidence struct {
 	// ListedAs is the name of the zip in SHA256SUMS if it differs from the conventional
 	// name.

@@ -17,7 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// DefaultConcurrency is the default limit of concurrent transfers.
+// DefaultConcurrency is the default maximum number of concurrent transfers.
 const DefaultConcurrency = 4
 
 // Options configures [Run]. Command, Source, and Store are required.
@@ -32,9 +32,9 @@ type Options struct {
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
 	// no lock file. Run sets Verify, Configuration, Loaded, and Skip. If the directory
-	// also has no configuration, tofu and terraform run without a lock file, because
-	// commands such as version don't need it. For all other programs, the error for a
-	// missing lock file wraps [lock.ErrNoFile].
+	// also has no configuration, and Dir is empty, tofu and terraform run without a
+	// lock file, because commands such as version don't need it. Otherwise, the error
+	// for a missing lock file wraps [lock.ErrNoFile].
 	Lock *lock.FileOptions
 	// Locked, if not nil, is called with the result of creating the lock file.
 	Locked func(lock.Change)
@@ -50,15 +50,16 @@ type Options struct {
 	// metadata from the source.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Reading returns the options for reading the configuration, which is compared with
-	// the lock files. If nil, only the data directory and the program's rules are set.
+	// the lock files. terraform selects Terraform's rules. If Reading is nil, the
+	// options contain only these rules and the data directory from the environment.
 	Reading func(terraform bool) configuration.Options
 	// OnlyLocked makes Run fail if the command could install a required provider that
 	// no lock file selects. Set OnlyLocked if Verify is stricter than the command's own
 	// checks.
 	OnlyLocked bool
-	// Approves, if not nil, reports whether the repository of the user's oci_mirror has
-	// pending or denied releases of a provider. OpenTofu ignores approvals, so a
-	// provider with pending or denied releases must be locked.
+	// Approves, if not nil, reports whether the repository that the user's oci_mirror
+	// specifies for a provider has pending or denied releases. OpenTofu ignores
+	// approvals, so a provider with pending or denied releases must be locked.
 	Approves func(ctx context.Context, a provider.Address) (bool, error)
 	// Concurrency is the maximum number of concurrent transfers. If 0,
 	// [DefaultConcurrency] is used.
@@ -69,20 +70,20 @@ type Options struct {
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress receives the progress of transfers.
+	// Progress reports the progress of transfers.
 	Progress provider.Progress
 	// Left, if not nil, is called for each provider that is left to the user's
-	// configuration. There are three possible reasons: a filesystem_mirror has the
-	// provider only unpacked, no lock file selects it, or it is neither available nor
-	// required.
+	// configuration. The reason is that the provider exists only unpacked in a
+	// filesystem_mirror, that no lock file selects it, or that it is neither available
+	// nor required.
 	Left func(a provider.Address, reason string)
 
 	// Sealed, if not nil, isolates the command. It implies OnlyLocked.
 	Sealed *Sealed
 
 	// Environment is used to find the user's CLI configuration. If Config is not empty,
-	// this file is read instead. The command determines whether the rules of OpenTofu
-	// or Terraform apply.
+	// only the file with this path is read. The command determines whether the rules of
+	// OpenTofu or Terraform apply.
 	Environment cliconfig.Environment
 	Config      string
 	// Environ is the environment of the child. Variables that specify a CLI configuration
@@ -98,8 +99,9 @@ type Options struct {
 // Run starts a command that finds the selected packages in the store, waits until the
 // command exits, and returns its exit code. If a signal terminated the command, the
 // code is 128 plus the signal number. While the command runs, signals are forwarded to
-// it, and ctx has no effect. If Run returns an error, the command did not run. If the
-// command could not be started, the error is a *[StartError].
+// it, and ctx has no effect. If Run returns an error, the command did not run, or
+// temporary files could not be removed. If the command could not be started, the error
+// is a *[StartError].
 func Run(ctx context.Context, o Options) (code int, err error) {
 	o = o.complete()
 	if len(o.Command) == 0 {
@@ -149,7 +151,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	return child{o, program, environ}.run()
 }
 
-// complete sets defaults.
+// complete returns the options with defaults for empty fields.
 func (o Options) complete() Options {
 	if o.Platform == (provider.Platform{}) {
 		o.Platform = provider.CurrentPlatform()
@@ -184,7 +186,7 @@ func (o Options) complete() Options {
 	return o
 }
 
-// environment returns the environment of the child.
+// environment returns the child's environment. config is its CLI configuration file.
 func environment(environ []string, config string) []string {
 	const named = "TF_CLI_CONFIG_FILE"
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {

@@ -14,11 +14,11 @@ import (
 )
 
 // errLeft is returned for a package that is left to the user's configuration.
-var errLeft = errors.New("left to the CLI configuration")
+var errLeft = errors.New("the package is already installed through the CLI configuration")
 
-// fetch downloads a package from the source into the store. If the package in the store
-// was rejected, refused describes why. If the download fails, the error includes
-// refused.
+// fetch downloads a package from the source into the store. refused is the reason the
+// package in the store was rejected, or nil. If the source's metadata can't be read,
+// the error includes refused.
 func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
@@ -72,7 +72,7 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 		return path, false, err
 	}
 	s.Zip = p.Digest
-	// 1. Use an unpacked package if the store has it.
+	// 1. Use the unpacked package if the store has one.
 	packed, unpacked := s.selection.packedIfStated(p), false
 	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
 		h := tree.Hashes()
@@ -96,8 +96,8 @@ func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (p
 	return path, false, err
 }
 
-// storingOpener returns an opener that stores the zip while it is read, unless the store has
-// it.
+// storingOpener returns an opener that stores the zip while it is read, unless the
+// store has it.
 func (s *sink) storingOpener(p provider.Package, open pull.Opener) pull.Opener {
 	return func(ctx context.Context) (io.ReadCloser, error) {
 		if zip, ok := s.store.Blob(ctx, p.Digest); ok {
@@ -131,7 +131,7 @@ func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, p
 	})
 }
 
-// verify compares the contents of a zip with the metadata and the lock files.
+// verify returns an error if a zip does not match the metadata or a lock file.
 func (s *sink) verify(p provider.Package, contents packagezip.Contents) error {
 	s.Hashes = store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
 	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {

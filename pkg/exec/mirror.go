@@ -13,20 +13,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// mirrored is a mirror directory with its content.
+// mirrored describes a mirror directory and its content.
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
-	// hashed reports that the lock files contain h1: hashes of all packages.
+	// hashed reports whether the lock files contain h1: hashes of all packages.
 	hashed bool
 	// packed lists the packages that are zips.
 	packed []selection
 }
 
 // unlink removes links to unpacked packages in the store if the command will unpack a
-// zip. Otherwise, Terraform, and OpenTofu before 1.10, would unpack the zip into the
-// target of the link. These links are not needed, because their packages don't match
-// the lock file.
+// zip. If a link existed, Terraform, and OpenTofu before 1.10, would unpack the zip
+// into the target of the link. These links are not needed, because their packages don't
+// match the lock file.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	data := c.env.Getenv("TF_DATA_DIR")
 	if data == "" {
@@ -66,7 +66,7 @@ func (m mirrored) pluginCacheDir(t tool) string {
 // remove.
 const maxRounds = 5
 
-// mirror stores the selected packages and creates a mirror of them.
+// mirror stores the selected packages and creates a mirror that contains them.
 func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (mirrored, error) {
 	for round := 1; ; round++ {
 		// 1. Find the packages in the store, or fetch them.
@@ -161,7 +161,7 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 }
 
 // known finds a package in the store. If Verify rejects the stored metadata, refused is
-// the error of Verify, and the source might have better metadata.
+// the error that Verify returned, and the source might have newer metadata.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {

@@ -23,9 +23,9 @@ const (
 	versionTimeout = 5 * time.Minute
 )
 
-// readsOCI reports whether a program is an OpenTofu that reads oci_mirror blocks. For
-// OpenTofu's executable, it reads the build information, which takes about a
-// millisecond. It runs all other programs, such as version managers, to determine their
+// readsOCI reports whether a program is a version of OpenTofu that reads oci_mirror
+// blocks. For OpenTofu's executable, it reads the build information, which takes about
+// a millisecond. It runs any other program, such as a version manager, to determine the
 // version.
 func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {

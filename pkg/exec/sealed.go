@@ -10,10 +10,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 )
 
-// Sealed makes a command install only selected providers, and modules only from specified
-// module registries. The command and the providers can't use the network, unless they
-// ignore the environment variables for proxies. The user's hosts, credentials, and
-// installation methods don't apply, except dev_overrides.
+// Sealed makes a command install only selected providers, and modules only from
+// specified module registries. The command and the providers can't use the network,
+// unless they ignore the environment variables for proxies. The user's hosts,
+// credentials, and installation methods don't apply, except dev_overrides.
 type Sealed struct {
 	// Modules maps hosts of module registries to the URLs of their modules.v1 services.
 	Modules map[svchost.Hostname]string

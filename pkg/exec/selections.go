@@ -24,8 +24,8 @@ type selection struct {
 	provider.Address
 	provider.Version
 	provider.Platform
-	// locked contains the hashes from each lock file that selects the version. For each
-	// lock file, a package must match one of the hashes.
+	// locked contains the hashes from each lock file that selects the version. A
+	// package must match at least one hash from each lock file.
 	locked [][]lockfile.Hash
 }
 
@@ -55,7 +55,7 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 	return all, nil
 }
 
-// files returns the lock files.
+// files reads the lock files. If necessary, it creates the lock file.
 func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, error) {
 	var files []*lockfile.File
 	for _, path := range o.LockFiles {
@@ -88,7 +88,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 	return []*lockfile.File{f}, nil
 }
 
-// lock creates the lock file of the command's directory.
+// lock creates the lock file for the command's directory.
 func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error) {
 	options := *o.Lock
 	options.Verify, options.Configuration, options.Loaded = o.Verify, o.Reading(c.env.Terraform), c.required
@@ -113,8 +113,8 @@ func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error)
 	return lockfile.Parse(change.Path, change.New)
 }
 
-// reportsEmptyDir reports whether the command is tofu or terraform. Both report an empty
-// directory themselves, and many of their subcommands don't need providers.
+// reportsEmptyDir reports whether the command is tofu or terraform. Both report an
+// empty directory themselves, and many of their subcommands don't need providers.
 func (o Options) reportsEmptyDir() bool {
 	t := toolOf(o.Command)
 	return t == toolOpenTofu || t == toolTerraform
@@ -128,8 +128,8 @@ func (s selection) name() string {
 // filename returns the name of the zip.
 func (s selection) filename() string { return provider.Filename(s.Address, s.Version, s.Platform) }
 
-// accepts checks a zip against each lock file. As in the programs' direct installation,
-// either the digest or the contents must match.
+// accepts returns a *[lock.HashError] if a zip doesn't match a lock file. As in the
+// programs' direct installation, either the digest or the contents must match.
 func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 	actual := hashesOf(zip, h)
 	for _, locked := range s.locked {
@@ -140,7 +140,8 @@ func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 	return nil
 }
 
-// canMatch returns an error if no content of the zip could match the lock files.
+// canMatch returns an error if the zip can't match the lock files, regardless of its
+// contents.
 func (s selection) canMatch(p provider.Package) error {
 	for _, locked := range s.locked {
 		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, lockfile.Hash.IsH1) {
@@ -165,8 +166,8 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 }
 
 // packed reports whether the package must be provided as a zip. If a lock file contains
-// h1: hashes but not the h1: hash of the unpacked package, both programs reject the
-// unpacked package.
+// h1: hashes but not the h1: hash of the unpacked package, OpenTofu and Terraform
+// reject the unpacked package.
 func (s selection) packed(h store.Hashes) bool {
 	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return slices.ContainsFunc(locked, lockfile.Hash.IsH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
@@ -182,7 +183,7 @@ func (s selection) hasH1(h store.Hashes) bool {
 
 // packedIfStated predicts the result of packed from the metadata before the zip is
 // read. If the metadata has no h1: hash, it assumes that the lock files contain the
-// right hash, because most lock files do.
+// correct hash, because most lock files do.
 func (s selection) packedIfStated(p provider.Package) bool {
 	return p.H1 != "" && s.packed(store.Hashes{Unpacked: p.H1})
 }

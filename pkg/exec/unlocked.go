@@ -65,9 +65,9 @@ func (o Options) installs() bool {
 }
 
 // unlocked returns the providers that the configuration in the command's directory
-// requires, except providers that are selected or replaced by dev_overrides. It returns
-// errors of the configuration only if OnlyLocked is set, because the command also
-// reports them.
+// requires, except providers that lock files select or dev_overrides replace. It
+// returns errors in the configuration only if OnlyLocked is set, because the command
+// also reports them.
 func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection) ([]provider.Address, error) {
 	found, err := c.required()
 	if ctx.Err() != nil {
@@ -89,7 +89,7 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 
 // ignores reports whether a missing package is ignored because the configuration
 // doesn't require its provider. A lock file can contain providers that the
-// configuration has stopped requiring. The state can still require the provider, so the
+// configuration no longer requires. The state can still require the provider, so the
 // package isn't ignored if the command could install it without the required checks.
 func (o Options) ignores(c userConfig, a provider.Address, err error) bool {
 	_, noPlatform := errors.AsType[*provider.PlatformError](err)

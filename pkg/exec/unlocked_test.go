@@ -15,8 +15,8 @@ import (
 )
 
 // TestUnlocked checks a provider that the configuration requires but the lock file
-// doesn't contain. The provider is left to the user's oci_mirror if the command can use the
-// oci_mirror and no further checks are required. Otherwise, the command doesn't start
+// doesn't contain. The provider is left to the user's oci_mirror if the command can use
+// the oci_mirror and no other checks are required. Otherwise, the command doesn't start
 // if it would need the provider.
 func TestUnlocked(t *testing.T) {
 	t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Severity is the severity of a finding.
+// Severity classifies a finding by its effect.
 type Severity string
 
 const (
@@ -36,7 +36,7 @@ type Subject struct {
 	// File is the path of a lock file. Line is a line number in this file.
 	File string `json:"file,omitempty"`
 	Line int    `json:"line,omitempty"`
-	// Provider is an address.
+	// Provider is the provider's address.
 	Provider string `json:"provider,omitempty"`
 	// Version is empty if the finding is about an entire repository.
 	Version string `json:"version,omitempty"`
@@ -65,6 +65,6 @@ func (f Finding) IsMissing() bool { return strings.HasSuffix(f.Code, "-missing")
 // Rule documents a kind of finding.
 type Rule struct {
 	Code string
-	// Means is a sentence about all findings with this code.
+	// Means describes all findings with this code in one sentence.
 	Means string
 }

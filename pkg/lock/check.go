@@ -25,10 +25,10 @@ func Rules() []finding.Rule {
 		{Code: "lock-version-missing", Means: "A locked version is missing."},
 		{Code: "lock-version-denied", Means: "A locked version is denied."},
 		{Code: "lock-platform-missing", Means: "A locked version has no package for a platform."},
-		{Code: "lock-package-missing", Means: "The zip of a package does not exist in the repository, or its size differs from the size in its manifest."},
-		{Code: "lock-hash-missing", Means: "The lock file has no hash for the package of a platform."},
+		{Code: "lock-package-missing", Means: "A package's zip is missing from the repository, or its size differs from the size in the manifest."},
+		{Code: "lock-hash-missing", Means: "The lock file has no hash for a platform's package."},
 		{Code: "lock-hash-disagrees", Means: "The hashes in the lock file do not match the package for a platform."},
-		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of the package for a platform, but OpenTofu requires the zh hash for packages from an OCI registry."},
+		{Code: "lock-h1-only", Means: "The lock file has only the h1 hash of a platform's package, but OpenTofu requires the zh hash for packages from an OCI registry."},
 	}
 }
 
@@ -41,18 +41,18 @@ type Checked struct {
 	// Unknown is the number of locked hashes that the source doesn't have, such as
 	// hashes of packages for other platforms. Unknown hashes are not errors.
 	Unknown int
-	// Unchecked is the number of packages whose source can't check that their zips exist,
-	// such as an origin registry.
+	// Unchecked is the number of packages whose zips might not exist, because the
+	// source, such as an origin registry, can't check whether a zip exists.
 	Unchecked int
-	// Err describes why the selection could not be checked.
+	// Err is the reason the selection could not be checked.
 	Err error
 
-	// from is the template of the repository, or the zero value if the CLI configuration
+	// from is the repository template, or the zero value if the CLI configuration
 	// determines the repository.
 	from template.Template
 }
 
-// Check checks whether the selections of a lock file can be installed from a source. It
+// Check checks whether the selections in a lock file can be installed from a source. It
 // uses the options Platforms, Verify, Template, and Repository. If Platforms is empty,
 // it checks only this machine's platform. Findings concern the hashes that OpenTofu
 // needs to install from an OCI registry: the zh: hash of the platform's zip or, for an
@@ -72,9 +72,9 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 	return all
 }
 
-// CheckFiles checks lock files. See [Check]. It calls started before each file, and
-// calls the returned function after checking the file. It calls checked with the
-// findings of each file, or with the error if the file cannot be read. CheckFiles stops
+// CheckFiles calls [Check] for each lock file that can be read. It calls started before
+// checking a file, and the returned function afterward. It calls checked with the
+// results for each file, or with the error if the file cannot be read. CheckFiles stops
 // when ctx is canceled.
 func CheckFiles(ctx context.Context, src provider.Source, paths []string, o Options, started func(path string) (done func()), checked func(path string, found []Checked, err error)) error {
 	for _, path := range paths {
@@ -100,7 +100,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
 	case isDenied:
-		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version", Command: "tofu-oci lock --upgrade"})
+		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version", Command: c.command("--upgrade")})
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.approvalState(ctx, s).Or(fmt.Sprintf("%s does not exist in the source", s.Address), c.mirrorRemedy(""))
@@ -133,7 +133,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 		}
 	}
 	c.Unknown = len(unknown)
-	// 3. Check the package of each platform.
+	// 3. Check the package for each platform.
 	for _, platform := range o.Platforms {
 		p, err := release.Package(platform)
 		if err != nil {
@@ -148,8 +148,8 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	return nil
 }
 
-// zip checks that the zip of a package exists. Metadata is not enough, because a
-// registry can lose a blob but still list the release.
+// zip adds a finding if the zip of a package doesn't exist. Metadata is not enough,
+// because a registry can lose a blob but still list the release.
 func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Package) error {
 	stat, checked := provider.CapabilitiesOf(src).Stat, false
 	var err error
@@ -173,8 +173,8 @@ func (c *Checked) zip(ctx context.Context, src provider.Source, p provider.Packa
 	return nil
 }
 
-// hash checks that the hash of a package is locked. unknown lists the locked hashes that
-// no package has.
+// hash adds a finding if the hash of a package is not locked. unknown lists the locked
+// hashes that no package has.
 func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	s, platform, relock := c.Selection, p.Platform.String(), c.lockCommand()
 	switch {
@@ -184,18 +184,22 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
-		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
-			s.Address, s.Version, platform, zh(p.Digest)), relock)
+		problem := fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
+			s.Address, s.Version, platform, zh(p.Digest))
+		if slices.ContainsFunc(unknown, lockfile.Hash.IsZH) {
+			problem += " Locked hashes that match no package: " + join(unknown) + "."
+		}
+		c.add(platform, "lock-h1-only", problem, relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
-		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain %s of %s %s for %s, but contains hashes that match no package: %s.",
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain the hash %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
-			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the locked or the stored packages are the released ones"})
+			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the lock file or the repository contains the released packages"})
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}
 }
 
-// existingVersions describes which versions exist.
+// existingVersions lists the existing versions for a message.
 func (c *Checked) existingVersions(ctx context.Context, src provider.Source) string {
 	versions, err := src.Versions(ctx, c.Selection.Address)
 	if err != nil {
@@ -216,11 +220,11 @@ func (o Options) approvalState(ctx context.Context, s lockfile.Selection) doctor
 	return doctor.FindPending(ctx, repo, provider.Requirement{Address: s.Address, Constraint: s.Version.Constraint()}, o.Template)
 }
 
-// mirrorRemedy returns the remedy for missing content. It consists of the command that
-// mirrors the content, and alternatives for providers that no registry offers.
+// mirrorRemedy returns the remedy for a missing provider, version, or package: a mirror
+// command, and alternatives for providers that no registry offers.
 func (c *Checked) mirrorRemedy(flags string) finding.Remedy {
 	return finding.Remedy{
-		Hint:    "mirror it; if you built it, publish it; if another repository has it, copy it",
+		Hint:    "mirror the release; if you built it, publish it; if another repository contains it, copy it",
 		Command: doctor.MirrorCommand(c.Selection.Address, c.from, c.Selection.Version.String()) + flags,
 	}
 }
@@ -233,20 +237,26 @@ func (c *Checked) mirrorPlatformRemedy(r provider.Release, platform provider.Pla
 	if _, has := listed.Lookup(provider.Filename(r.Address, r.Version, platform)); !ok || err != nil || has {
 		return c.mirrorRemedy(" --platform " + platform.String())
 	}
-	return finding.Remedy{Hint: fmt.Sprintf("%s lists no package for %s, so the provider was not released for this platform: lock another version, or omit the platform; if you build this provider, publish it for %s",
+	return finding.Remedy{Hint: fmt.Sprintf("lock another version or omit the platform, because %s lists no package for %s; if you build this provider, publish it for %s",
 		document.Name, platform, platform)}
 }
 
-// lockCommand returns the command that locks the packages of the source.
+// lockCommand returns the command that adds the hashes of the source's packages to the
+// lock file.
 func (c *Checked) lockCommand() finding.Remedy {
-	command := fmt.Sprintf("tofu-oci lock '%s@%s'", c.Selection.Address, c.Selection.Version)
+	return finding.Remedy{Command: c.command(fmt.Sprintf("'%s@%s'", c.Selection.Address, c.Selection.Version))}
+}
+
+// command returns a lock command for the file and the source.
+func (c *Checked) command(arguments string) string {
+	command := "tofu-oci lock " + arguments
 	if c.from != (template.Template{}) {
 		command += " --from " + text.Quote(c.from.String())
 	}
 	if dir := filepath.Dir(c.File); dir != "." {
 		command += " --module-dir " + text.Quote(dir)
 	}
-	return finding.Remedy{Command: command}
+	return command
 }
 
 func (c *Checked) add(platform, code, problem string, remedy finding.Remedy) {

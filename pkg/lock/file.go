@@ -21,12 +21,11 @@ type FileOptions struct {
 	Options
 	// Configuration configures how the configuration is read.
 	Configuration configuration.Options
-	// Loaded, if not nil, returns the configuration. The configuration is then not read
-	// from files.
+	// Loaded returns the configuration. If nil, the configuration is read from files.
 	Loaded func() (configuration.Configuration, error)
 	// Named lists the providers to lock. If the configuration requires a named
 	// provider, the configuration's constraints must be met, too. If Named is empty,
-	// all required providers are locked. Other providers are then removed from the lock
+	// all required providers are locked, and other providers are removed from the lock
 	// file if the requirements of all modules are known.
 	Named []provider.Requirement
 	// Skip, if not nil, reports whether to skip a required provider.
@@ -34,7 +33,7 @@ type FileOptions struct {
 	// Upgrade selects the newest versions that meet the requirements. If false, locked
 	// versions are kept.
 	Upgrade bool
-	// DryRun prevents writing.
+	// DryRun prevents writing the file.
 	DryRun bool
 
 	incomplete bool // see Change.Incomplete
@@ -52,10 +51,10 @@ type Locked struct {
 	Previous *lockfile.Selection
 	// Denied lists the versions that were not selected because they are denied.
 	Denied []provider.Version
-	// Err describes why the provider could not be locked.
+	// Err is the reason the provider could not be locked.
 	Err error
 
-	// narrower is an additional constraint that is not recorded.
+	// narrower is an additional constraint that is not recorded in the file.
 	narrower provider.Constraint
 }
 
@@ -75,8 +74,9 @@ type Change struct {
 	Written bool
 	// Unread describes the modules whose requirements are unknown.
 	Unread []string
-	// Incomplete reports that unknown requirements could exclude any version. Locked
-	// versions are kept, and selecting a different version fails with [ErrIncomplete].
+	// Incomplete reports whether unknown requirements could exclude any version. If so,
+	// locked versions are kept, and selecting a different version fails with
+	// [ErrIncomplete].
 	Incomplete bool
 }
 
@@ -87,7 +87,7 @@ const maxRounds = 5
 // Directory locks providers in the lock file of a directory. It creates the file if
 // necessary, and writes it only if every provider could be locked. It returns errors
 // from reading the configuration and the lock file, and [lockfile.ErrChanged] if other
-// processes keep changing the file. The Change contains the errors of individual
+// processes keep changing the file. The Change contains the errors for individual
 // providers.
 func Directory(ctx context.Context, src provider.Source, dir string, o FileOptions) (Change, error) {
 	c := Change{Path: filepath.Join(dir, Filename)}
@@ -150,7 +150,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
-		// If the module's source is known, versions can be selected even though the module
+		// If the module's source is known, versions can be selected even if the module
 		// is not installed.
 		c.Incomplete = c.Incomplete || call.Source == "" && !exact
 	}
@@ -216,8 +216,8 @@ func (c *Change) failed() bool {
 	return slices.ContainsFunc(c.Providers, func(l Locked) bool { return l.Err != nil })
 }
 
-// choose returns the selection of a provider. If the version doesn't change, it keeps
-// the locked hashes unless they belong to different packages.
+// choose returns the selection for a provider. If the version doesn't change, it keeps
+// the locked hashes, or returns a *[HashError] if they belong to different packages.
 func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions) (lockfile.Selection, error) {
 	a := l.Requirement.Address
 	required, err := l.Requirement.Constraint.And(l.narrower)
@@ -245,15 +245,15 @@ func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions)
 	return lockfile.Selection{Address: a, Version: v, Constraints: l.Requirement.Constraint, Hashes: slices.Compact(hashes)}, nil
 }
 
-// version returns the version to lock. This is the locked version, which must meet the
-// constraint. If no version is locked or o.Upgrade is set, it is the newest version
-// that meets the constraint.
+// version returns the version to lock. If no version is locked or o.Upgrade is set,
+// this is the newest version that meets the constraint. Otherwise, it is the locked
+// version, which must meet the constraint.
 func (l *Locked) version(ctx context.Context, src provider.Source, required provider.Constraint, o FileOptions) (provider.Version, error) {
 	a := l.Requirement.Address
 	if l.Previous != nil && !o.Upgrade {
 		// Without a constraint, any locked version is kept, including a pre-release.
 		if v := l.Previous.Version; !required.IsZero() && !required.Allows(v) {
-			return v, fmt.Errorf("%s %s is %w, which does not meet %q", a, v, ErrLocked, required)
+			return v, fmt.Errorf("%s: the %w version %s does not meet %q", a, ErrLocked, v, required)
 		}
 		return l.Previous.Version, nil
 	}
@@ -267,9 +267,9 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 	return found[0], nil
 }
 
-// agree checks that locked hashes and the hashes of the release belong to the same
-// packages. At least one hash must be equal. The locked hash can be the h1: hash of a
-// platform that is not selected.
+// agree returns a *[HashError] if the locked hashes belong to different packages than
+// the hashes of the release. At least one locked hash must match. It can be the h1:
+// hash of a platform that is not selected.
 func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })

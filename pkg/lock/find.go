@@ -19,7 +19,7 @@ import (
 // Filename is the name of lock files.
 const Filename = ".terraform.lock.hcl"
 
-// maxFiles is the maximum number of files per name.
+// maxFiles is the maximum number of files that a name can match.
 const maxFiles = 10_000
 
 // Find returns the lock files that names refer to, sorted and without duplicates. A

@@ -22,11 +22,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Options configures [Hashes], [Check], and [NewSource]. With the zero value, the hashes
-// of all platforms are used and signatures are not verified.
+// Options configures [Hashes], [Check], and [NewSource]. With the zero value,
+// signatures are not verified.
 type Options struct {
-	// Platforms lists the platforms whose h1: hashes to use. If empty, all platforms of
-	// the release are used. All zh: hashes in SHA256SUMS are always used.
+	// Platforms lists the platforms whose h1: hashes are used. If empty, [Hashes] uses
+	// all platforms of the release, and [Check] uses this machine's platform. All zh:
+	// hashes in SHA256SUMS are always used.
 	Platforms []provider.Platform
 	// ComputeH1 reads every zip and rejects incorrect h1: hashes in metadata. If false,
 	// only zips without an h1: hash in the metadata are read.
@@ -35,6 +36,8 @@ type Options struct {
 	// locked. If it returns an error, the operation fails. Verify is typically a method
 	// of trust.Policy.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
+	// AllowUnlocked makes the source from [NewSource] return unlocked releases, too.
+	AllowUnlocked bool
 	// Template is the repository template of the source. [Check] uses it for commands
 	// in remedies. If the CLI configuration determines the repository, it is the zero
 	// value.
@@ -45,7 +48,7 @@ type Options struct {
 	// TempDir is the directory for zips that can't be hashed while they are downloaded.
 	// If empty, the system's temporary directory is used.
 	TempDir string
-	// Progress receives the zips that are read, and repeated attempts.
+	// Progress reports the progress of reading zips, and retries.
 	Progress provider.Progress
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
@@ -53,11 +56,11 @@ type Options struct {
 
 	// cache caches hashes. If nil, nothing is cached.
 	cache *memo.Memo[cacheKey, []lockfile.Hash]
-	// slots limits how many zips are read concurrently.
+	// slots limits the number of zips that are read concurrently.
 	slots *schedule.Limiter
 }
 
-// cacheKey identifies a release and its platforms in the caches.
+// cacheKey identifies a release and some of its platforms in the cache.
 type cacheKey struct {
 	address   provider.Address
 	version   provider.Version
@@ -87,9 +90,9 @@ func (o Options) bounded() Options {
 }
 
 // Hashes returns the hashes of a version for a lock file, sorted and without
-// duplicates. The result contains the zh: hash of each line of SHA256SUMS, as in
-// OpenTofu's lock files for signed releases. It also contains the h1: hash of each
-// platform. Hashes compares SHA256SUMS with the digests of the packages.
+// duplicates. The result contains the zh: hash from each line of SHA256SUMS, as in
+// OpenTofu's lock files for signed releases, and the h1: hash of each platform's
+// package. If a package's digest doesn't match SHA256SUMS, Hashes returns an error.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
 	cache := o.cache
@@ -147,10 +150,9 @@ func zipHashes(r provider.Release) ([]lockfile.Hash, error) {
 	return hashes, nil
 }
 
-// listedHashes returns the hashes of all lines, including hashes of other files. It
-// returns nil if a line is invalid. OpenTofu's acceptableHashes in
-// internal/getproviders behaves in the same way, except that blank lines cause a panic
-// there.
+// listedHashes returns the hashes in all lines of SHA256SUMS, including hashes of other
+// files. It returns nil if a line is invalid. OpenTofu's acceptableHashes in
+// internal/getproviders behaves in the same way, except that it panics on blank lines.
 func listedHashes(document []byte) []lockfile.Hash {
 	var hashes []lockfile.Hash
 	for line := range bytes.Lines(document) {
@@ -189,8 +191,8 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 	return slices.Concat(hashes...), err
 }
 
-// zipsAtOnce is the number of zips to read concurrently. Reading a zip uses the network
-// and a CPU core at the same time.
+// zipsAtOnce is the maximum number of zips that are read concurrently. Reading a zip
+// uses the network and a CPU core at the same time.
 const zipsAtOnce = 4
 
 // zipReader computes hashes of zips.
@@ -206,9 +208,9 @@ func (o Options) reader(src provider.Source) zipReader {
 	return zipReader{src: src, slots: o.slots, tempDir: o.TempDir, progress: o.Progress, backoff: o.Backoff}
 }
 
-// hashes returns the h1: hash of a zip and, if it differs, the h1: hash of the
-// directory to which the zip unpacks. If the package has an h1: hash, the computed hash
-// must match this hash.
+// hashes returns the h1: hash of a zip and, if it differs, the h1: hash of the unpacked
+// directory. If the package's h1: hash is not the h1: hash of the zip, hashes returns
+// an error.
 func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.Hash, error) {
 	release, err := r.slots.Acquire(ctx, "")
 	if err != nil {

@@ -19,13 +19,14 @@ func Union(files ...*lockfile.File) Selections {
 	var all Selections
 	for _, f := range files {
 		for _, s := range f.Selections() {
-			all = all.with(s)
+			all = all.With(s)
 		}
 	}
 	return all
 }
 
-func (s Selections) with(added lockfile.Selection) Selections {
+// With returns s with an additional selection. It can modify s.
+func (s Selections) With(added lockfile.Selection) Selections {
 	i, found := slices.BinarySearchFunc(s, added, func(a, b lockfile.Selection) int {
 		return cmp.Or(strings.Compare(a.Address.String(), b.Address.String()), a.Version.Compare(b.Version))
 	})
@@ -47,7 +48,7 @@ func (s Selections) Requirements() []provider.Requirement {
 	return wanted
 }
 
-// Of returns the selections of the given providers. If a provider is not selected, the
+// Of returns the selections for the given providers. If a provider is not selected, the
 // error wraps [ErrNotLocked].
 func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	var kept Selections
@@ -64,7 +65,17 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 	return kept, nil
 }
 
-// find returns the selection of a version.
+// Check returns a *[HashError] if neither the digest nor the h1: hash of a package is
+// locked. It doesn't read the zip. If the version is not selected, Check returns nil.
+func (s Selections) Check(p provider.Package) error {
+	selected, err := s.find(p.Address, p.Version)
+	if err != nil || slices.Contains(selected.Hashes, zh(p.Digest)) || slices.Contains(selected.Hashes, lockfile.Hash(p.H1)) {
+		return nil //nolint:nilerr // another version
+	}
+	return &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Got: []lockfile.Hash{zh(p.Digest)}, Locked: selected.Hashes}
+}
+
+// find returns the selection for a version.
 func (s Selections) find(a provider.Address, v provider.Version) (lockfile.Selection, error) {
 	var others []string
 	for _, selection := range s {

@@ -22,6 +22,8 @@ type lockedSource struct {
 	inner  provider.Source
 	locked Selections
 	byH1   func(provider.Package)
+	// allowUnlocked permits releases that are not locked.
+	allowUnlocked bool
 
 	zips zipReader
 	// contents caches the h1: hashes of zips.
@@ -33,27 +35,30 @@ type lockedSource struct {
 var _ provider.Capable = (*lockedSource)(nil)
 
 // NewSource returns a source that restricts inner to the packages that lock files
-// select. As in OpenTofu's direct installation, a package must match any hash of its
-// selection: the zh: hash of its zip or the h1: hash of its contents. If the zh: hash
-// doesn't match, the zip is read to compute the h1: hash, because h1: hashes in
+// select. As in OpenTofu's direct installation, a package must match at least one hash
+// of its selection: the zh: hash of its zip or the h1: hash of its contents. If the zh:
+// hash doesn't match, the zip is read to compute the h1: hash, because h1: hashes in
 // metadata are not trustworthy.
 //
 // If byH1 is not nil, it is called once for each package that matches only an h1: hash.
-// NewSource uses the options TempDir, Progress, and Backoff. The source is safe for
-// concurrent use.
+// NewSource uses the options AllowUnlocked, TempDir, Progress, and Backoff. The source is
+// safe for concurrent use.
 func NewSource(inner provider.Source, locked Selections, o Options, byH1 func(provider.Package)) provider.Source {
 	if byH1 == nil {
 		byH1 = func(provider.Package) {}
 	}
-	return &lockedSource{inner: inner, locked: locked, byH1: byH1, zips: o.bounded().reader(inner)}
+	return &lockedSource{inner: inner, locked: locked, byH1: byH1, allowUnlocked: o.AllowUnlocked, zips: o.bounded().reader(inner)}
 }
 
 // Versions returns the selected versions, newest first, without checking that they
-// exist. If no version is selected, the error wraps [ErrNotLocked] and
-// [provider.ErrProviderNotFound].
+// exist. With AllowUnlocked, it returns all versions of the inner source. If no version
+// is selected, the error wraps [ErrNotLocked] and [provider.ErrProviderNotFound].
 func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if s.allowUnlocked {
+		return s.inner.Versions(ctx, a)
 	}
 	selected, err := s.locked.Of(a)
 	if err != nil {
@@ -66,11 +71,14 @@ func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(versions), nil
 }
 
-// Release returns a selected version. It returns the errors of the inner source,
+// Release returns a selected version. It returns errors from the inner source,
 // [ErrNotLocked], and a *[HashError] for each package that matches no hash.
 func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	selected, err := s.locked.find(a, v)
-	if err != nil {
+	switch {
+	case err != nil && s.allowUnlocked:
+		return s.inner.Release(ctx, a, v, only...)
+	case err != nil:
 		return provider.Release{}, err
 	}
 	release, err := s.inner.Release(ctx, a, v, only...)
@@ -103,7 +111,10 @@ func (s *lockedSource) Capabilities() provider.Capabilities {
 	if digests := can.Digests; digests != nil {
 		can.Digests = func(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 			selected, err := s.locked.find(a, v)
-			if err != nil {
+			switch {
+			case err != nil && s.allowUnlocked:
+				return digests(ctx, a, v)
+			case err != nil:
 				return nil, err
 			}
 			all, err := digests(ctx, a, v)
@@ -118,7 +129,7 @@ func (s *lockedSource) Capabilities() provider.Capabilities {
 	return can
 }
 
-// check compares a package with the locked hashes.
+// check returns a *[HashError] if a package matches none of the locked hashes.
 func (s *lockedSource) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
 	refused := &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Locked: locked}
 	if p.Digest != "" {

@@ -22,7 +22,7 @@ var operators = map[constraints.SelectionOp]string{
 	constraints.OpNotEqual:                    "!= ",
 }
 
-// operatorOrder is the order of constraints with the same version.
+// operatorOrder is the order of operators in constraints with the same version.
 var operatorOrder = []constraints.SelectionOp{
 	constraints.OpGreaterThan, constraints.OpGreaterThanOrEqual, constraints.OpEqual, constraints.OpGreaterThanOrEqualPatchOnly,
 	constraints.OpGreaterThanOrEqualMinorOnly, constraints.OpLessThanOrEqual, constraints.OpLessThan, constraints.OpNotEqual,

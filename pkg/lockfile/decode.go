@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names of arguments.
+// Arguments of a provider block.
 const (
 	argVersion     = "version"
 	argConstraints = "constraints"

@@ -17,7 +17,7 @@ func (f *File) header() string {
 		`# Manual edits may be lost in future updates.` + f.lineEnd()
 }
 
-// Set adds or changes the block of a provider. If the block already matches s, Set
+// Set adds or changes the block for a provider. If the block already matches s, Set
 // leaves the block unchanged. A changed block is formatted as in OpenTofu and keeps its
 // comments, except comments on lines of removed hashes. New blocks are inserted in the
 // order of addresses. The address must come from [provider.ParseAddress], and the
@@ -36,9 +36,9 @@ func (f *File) Set(s Selection) {
 	}
 }
 
-// Remove removes the block of a provider, the comment directly above the block, and the
-// blank line that separates them from other text. If the block doesn't exist, Remove
-// does nothing.
+// Remove removes the block for a provider, the comment directly above the block, and
+// the blank line that separates them from other text. If the block doesn't exist,
+// Remove does nothing.
 func (f *File) Remove(a provider.Address) {
 	i := f.find(a)
 	if i < 0 {
@@ -78,7 +78,7 @@ func (f *File) insert(p part) {
 	}
 }
 
-// insertOnly adds the first block, after all other text.
+// insertOnly appends a block to a file that has no blocks yet.
 func (f *File) insertOnly(p part) {
 	if start := strings.TrimPrefix(f.rest, bom); strings.TrimSpace(start) == "" {
 		f.rest = strings.TrimSuffix(f.rest, start) + f.header()
@@ -101,7 +101,7 @@ func (f *File) insertAfter(i int, p part, next *string) {
 	f.parts = slices.Insert(f.parts, i+1, p)
 }
 
-// withBlankEnd adds a blank line to a text that doesn't end with a blank line.
+// withBlankEnd adds a blank line to text that doesn't end with a blank line.
 func withBlankEnd(text, newline string) string {
 	if strings.TrimPrefix(text, bom) == "" {
 		return text
@@ -115,13 +115,13 @@ func withBlankEnd(text, newline string) string {
 	return text
 }
 
-// startsBlank reports whether a text starts with a blank line.
+// startsBlank reports whether text starts with a blank line.
 func startsBlank(text string) bool {
 	line, _, found := strings.Cut(text, "\n")
 	return found && strings.TrimSpace(line) == ""
 }
 
-// cutBlankEnd removes a blank line from the end of a text.
+// cutBlankEnd removes a blank line from the end of text.
 func cutBlankEnd(text string) (string, bool) {
 	line, found := strings.CutSuffix(text, "\n")
 	if !found {

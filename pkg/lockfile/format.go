@@ -43,8 +43,7 @@ type writer struct {
 	kept []string
 }
 
-// line writes a line with the comments of a place. These comments are above the line
-// and at its end.
+// line writes a line with the comments for a place, which are above it and at its end.
 func (w *writer) line(indent, place, text string) {
 	w.comments(indent, place)
 	w.b.WriteString(indent + text)

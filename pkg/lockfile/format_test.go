@@ -135,8 +135,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestPlaces checks where blocks are inserted, and which text is removed with a block.
-func TestPlaces(t *testing.T) {
+// TestInsertPositions checks where blocks are inserted, and which text is removed with a block.
+func TestInsertPositions(t *testing.T) {
 	t.Parallel()
 	block := func(host string) string { return "provider \"" + host + "/a/b\" {\n  version = \"1.0.0\"\n}\n" }
 	b := block("b.example")

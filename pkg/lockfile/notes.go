@@ -26,13 +26,13 @@ type note struct {
 	above, trailing []string
 }
 
-// span is the range of a place in the text of the block.
+// span is the range of a place in the block's text.
 type span struct {
 	place      string
 	start, end int
 }
 
-// notesOf returns the comments of a parsed block.
+// notesOf parses a block and returns its comments.
 func notesOf(block string) notes {
 	parsed, _ := hclsyntax.ParseConfig([]byte(block), "", hcl.InitialPos)
 	body, ok := parsed.Body.(*hclsyntax.Body)
@@ -72,9 +72,8 @@ func (all notes) add(block string, spans []span, comment hclsyntax.Token) {
 	}
 }
 
-// addTrailing adds a comment at the end of the line. If an earlier comment extends to
-// the end of the line, the earlier comment is moved above the line. Duplicate hashes
-// can cause this situation.
+// addTrailing adds a comment at the end of the line or, if an earlier comment already
+// extends to the end of the line, above the line. Duplicate hashes can cause this.
 func (n *note) addTrailing(text string) {
 	if len(n.trailing) > 0 && !strings.HasPrefix(n.trailing[len(n.trailing)-1], "/*") {
 		n.above = append(n.above, text)

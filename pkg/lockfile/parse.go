@@ -15,12 +15,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxSize is the maximum size of a lock file in bytes. An entry has about 2 KB. HCL's
-// parser uses up to 300 times as much memory as the size of the file.
+// maxSize is the maximum size of a lock file in bytes. A block is about 2 KB long.
+// HCL's parser uses up to 300 times as much memory as the size of the file.
 const maxSize = 2 << 20
 
-// Read reads the lock file at path. It returns [ErrSyntax], errors of the file system,
-// such as [fs.ErrNotExist], and *[bounded.TooLargeError].
+// Read reads the lock file at path. It returns [ErrSyntax], file system errors, such as
+// [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
 	data, err := bounded.ReadFile(path, maxSize)
 	if err != nil {
@@ -29,9 +29,9 @@ func Read(path string) (*File, error) {
 	return Parse(path, data)
 }
 
-// Parse parses a lock file. name is the file name for error messages. Empty data is an
-// empty file. The error wraps [ErrSyntax] and contains the position of the first
-// problem. In contrast to OpenTofu, Parse rejects loops in expressions.
+// Parse parses a lock file. name is the file name for error messages. Empty data is
+// parsed as an empty file. The error wraps [ErrSyntax] and contains the position of the
+// first problem. Unlike OpenTofu, Parse rejects loops in expressions.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
@@ -64,7 +64,7 @@ func (r *reading) fail(at hcl.Range, format string, a ...any) {
 	r.problems = append(r.problems, &stricthcl.Error{Position: stricthcl.PositionOf(at), Problem: fmt.Sprintf(format, a...)})
 }
 
-// diagnose adds the errors of the HCL library.
+// diagnose adds the errors from the HCL library.
 func (r *reading) diagnose(diags hcl.Diagnostics) {
 	for _, d := range diags {
 		if d.Severity != hcl.DiagError {
@@ -86,10 +86,10 @@ type located struct {
 	start, brace int
 }
 
-// root decodes the content of the file outside of blocks.
+// root checks the top level of the file, and decodes the provider blocks.
 func (r *reading) root(body *hclsyntax.Body) []located {
 	for name, a := range body.Attributes {
-		r.fail(a.NameRange, "unexpected argument %q outside of blocks", name)
+		r.fail(a.NameRange, "unexpected argument %q outside blocks", name)
 	}
 	lines := map[provider.Address]int{}
 	var found []located
@@ -98,9 +98,9 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 		case b.Type != "provider" && b.Type != "module":
 			r.fail(b.TypeRange, "blocks of type %q are not expected here", b.Type)
 		case len(b.Labels) != 1:
-			r.fail(b.TypeRange, "a %s block has one label", b.Type)
+			r.fail(b.TypeRange, "a %s block must have exactly one label", b.Type)
 		case b.Type == "module":
-			// OpenTofu only warns about other blocks, because future versions might
+			// OpenTofu only warns about module blocks, because future versions might
 			// lock modules.
 		default:
 			s := r.provider(b)

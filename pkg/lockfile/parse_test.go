@@ -22,10 +22,10 @@ func TestParseRejects(t *testing.T) {
 	ok := `version = "1.0.0"`
 	for name, test := range map[string]struct{ text, want string }{
 		"syntax":                 {"provider \"x\" {\n  version\n", "invalid lock file: f:2:3: An argument or block definition is required here. To set an argument, use the equals sign \"=\" to introduce the argument value"},
-		"argument outside":       {"\nx = 1\n", `invalid lock file: f:2:1: unexpected argument "x" outside of blocks`},
+		"argument outside":       {"\nx = 1\n", `invalid lock file: f:2:1: unexpected argument "x" outside blocks`},
 		"block outside":          {"thing {}\n", `invalid lock file: f:1:1: blocks of type "thing" are not expected here`},
-		"no label":               {"provider {}\n", `invalid lock file: f:1:1: a provider block has one label`},
-		"two labels":             {"module \"a\" \"b\" {}\n", `invalid lock file: f:1:1: a module block has one label`},
+		"no label":               {"provider {}\n", `invalid lock file: f:1:1: a provider block must have exactly one label`},
+		"two labels":             {"module \"a\" \"b\" {}\n", `invalid lock file: f:1:1: a module block must have exactly one label`},
 		"address in short":       {"provider \"corp/thing\" { " + ok + " }\n", `invalid lock file: f:1:10: the provider address must be written in full and in normalized form: "registry.opentofu.org/corp/thing"`},
 		"address in capitals":    {"provider \"registry.opentofu.org/Corp/thing\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: the provider address must be written in full and in normalized form: "registry.opentofu.org/corp/thing"`},
 		"host in Punycode":       {"provider \"xn--bcher-kva.example/corp/thing\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: invalid provider address "xn--bcher-kva.example/corp/thing": invalid host: hostname label "xn--bcher-kva" specified in punycode format; service hostnames must be given in unicode (at character 1)`},

@@ -8,16 +8,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Selection is the entry of a provider in a lock file.
+// Selection is the entry for a provider in a lock file.
 type Selection struct {
 	Address provider.Address
 	Version provider.Version
-	// Constraints contains the constraints of the configuration for which the version
-	// was selected. It can be zero.
+	// Constraints contains the configuration's constraints that the selected version
+	// meets. It can be zero.
 	Constraints provider.Constraint
 	// Hashes contains the sorted hashes, without duplicates. It can be empty.
 	Hashes []Hash
-	// Line is the line of the block in the parsed file, for messages.
+	// Line is the line number of the block in the parsed file. It is used in messages.
 	Line int
 }
 
@@ -30,7 +30,7 @@ func (s Selection) normal() Selection {
 	return s
 }
 
-// clone returns a copy that doesn't share its hashes.
+// clone returns a copy with a separate slice of hashes.
 func (s Selection) clone() Selection {
 	s.Hashes = slices.Clone(s.Hashes)
 	return s
@@ -43,7 +43,7 @@ func (s Selection) equal(o Selection) bool {
 }
 
 // Hash is a package hash in a lock file. It is "h1:…" for the contents, "zh:…" for the
-// zip, or has a scheme of a future OpenTofu version.
+// zip, or has a scheme that a future OpenTofu version defines.
 type Hash string
 
 // ParseHash parses a hash as OpenTofu does: a scheme, a colon, and any text.
@@ -66,5 +66,5 @@ func (h Hash) IsH1() bool { return h.Scheme() == "h1" }
 // IsZH reports whether the hash is a hash of the zip.
 func (h Hash) IsZH() bool { return h.Scheme() == "zh" }
 
-// String returns the block of the provider with a line ending.
+// String returns the provider block with a line ending.
 func (s Selection) String() string { return format(s.normal(), nil, "\n") + "\n" }

@@ -22,10 +22,11 @@ import (
 const mode = 0o644
 
 // Update calls change with the lock file at path, or with an empty file if the file
-// doesn't exist. If change modifies the file, Update writes the result. Other processes
-// that call Update for the same file wait. If path is a link, Update replaces the
-// target. It replaces the file atomically, so the file is unchanged after an error. If
-// another process writes the file without Update, the error wraps [ErrChanged].
+// doesn't exist. If change modifies the file, Update writes the result. Calls for the
+// same file are serialized, even across processes. If path is a link, Update
+// replaces the target. It replaces the file atomically, so the file is unchanged after
+// an error. If another process writes the file without Update, the error wraps
+// [ErrChanged].
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
 	// 1. Lock the file.
 	target, err := atomicfile.Resolve(path)
@@ -54,7 +55,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 		return false, nil
 	}
 	if _, err := Parse(path, after); err != nil {
-		return false, fmt.Errorf("new content is not a valid lock file: %w", err)
+		return false, fmt.Errorf("the changed lock file would be invalid: %w", err)
 	}
 	// 3. Replace the file, unless another process has changed it.
 	if err := ctx.Err(); err != nil {
@@ -78,9 +79,9 @@ const (
 )
 
 // lock locks a lock file for this process. It locks the directory, because Update
-// replaces the file. A separate lock would remain in a directory that users commit. On
-// systems that can't lock directories, such as Windows or NFS, lock locks a temporary
-// file. name is used in error messages. path must not contain symbolic links.
+// replaces the file. A separate lock file would remain in a directory that users
+// commit. On systems that can't lock directories, such as Windows or NFS, lock locks a
+// temporary file. name is used in error messages. path must not contain symbolic links.
 func lock(ctx context.Context, name, path string) (release func() error, err error) {
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if _, err := l.TryLock(); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,8 +106,7 @@ func lockName(path string) string {
 }
 
 var (
-	// ErrSyntax is returned for a lock file that OpenTofu rejects. The error contains the
-	// position.
+	// ErrSyntax is returned if a lock file is invalid. The error contains the position.
 	ErrSyntax = provider.Errorf(provider.Misuse, "invalid lock file")
 	// ErrChanged is returned if another process changed a lock file during an update.
 	ErrChanged = provider.Errorf(provider.Transient, "changed by another process; nothing was written")

@@ -8,14 +8,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// chooser selects the releases that requirements match.
+// chooser selects the releases that match requirements.
 type chooser struct {
 	src     provider.Source
 	rules   Rules
 	targets map[provider.Address]target
 }
 
-// choice contains the releases that a requirement matches.
+// choice contains the releases that match a requirement.
 type choice struct {
 	// items contains the releases, newest first.
 	items []Item
@@ -24,8 +24,8 @@ type choice struct {
 	skipped []provider.Version
 }
 
-// choose selects the releases for a requirement. A denied release is reported as denied when it is
-// processed.
+// choose selects the releases for a requirement, including denied releases, which are
+// reported as denied when they are processed.
 func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	candidates, skipped, err := c.candidates(ctx, r)
 	if err != nil {

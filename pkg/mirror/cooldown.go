@@ -9,8 +9,8 @@ import (
 )
 
 // Cooldown holds back versions that are too young, because malicious releases are often
-// detected within days. The zero value holds no versions back. Don't check versions
-// that the user specified exactly.
+// detected within days. The zero value holds no versions back. Don't apply it to
+// versions that the user specified exactly.
 type Cooldown struct {
 	// MinAge is the minimum age of a version.
 	MinAge time.Duration
@@ -41,8 +41,8 @@ func (e *TooYoungError) Error() string {
 // Kind returns [provider.Refused].
 func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Check compares the publication date of a version, as in [provider.Release], with the
-// minimum age. A version without a date is too young. The error is a *[TooYoungError].
+// Check returns a *[TooYoungError] if a version is too young or has no publication date.
+// published is the date in [provider.Release].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {
 	if held := c.check(a, v, published); held != nil {
 		return held

@@ -12,7 +12,7 @@ import (
 )
 
 // Copy is like [Run], but copies releases byte for byte from the repositories that from
-// returns. It copies each release like [publish.Publisher.Copy], and considers the
+// returns. It copies each release with [publish.Publisher.Copy], and considers only
 // versions that have tags. It calls from only once for each provider.
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
@@ -29,8 +29,8 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// openOnce returns a function that opens the repository of each provider and lists its
-// tags only once.
+// openOnce returns a function that opens each provider's repository, and lists the
+// repository's tags, only once.
 func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
 	listings := &repository.Listings{}
 	opened := map[provider.Address]func() (repository.Reader, error){}

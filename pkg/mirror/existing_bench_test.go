@@ -22,13 +22,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 )
 
-// BenchmarkThere checks 200 versions with 10 platforms each that already exist in the
+// BenchmarkUnchanged checks 200 versions with 10 platforms each that already exist in the
 // target. It compares the time with the time of a bare client, which sends the same
 // requests with the same concurrency and ignores the responses. Both times include the
 // work of the servers, which run in the same process.
 //
 //	go test ./pkg/mirror -run - -bench There -benchtime 11x
-func BenchmarkThere(b *testing.B) {
+func BenchmarkUnchanged(b *testing.B) {
 	ca, err := testca.New()
 	if err != nil {
 		b.Fatal(err)

@@ -32,25 +32,25 @@ type Options struct {
 	// Now returns the current time for MinAge. If nil, [time.Now] is used.
 	Now func() time.Time
 	// Target returns the repository for a provider's releases and the options for
-	// publishing to it. If the Operation of the options is empty, errors of [Run]
-	// describe it as "mirroring". Target is called once per provider. If it returns an error, all
+	// publishing to it. If Operation in the options is empty, errors from [Run] use
+	// "mirroring". Target is called once per provider. If it returns an error, all
 	// items of the provider fail with this error. Two providers can't share a
 	// repository. See [template.CheckDistinct].
 	Target func(a provider.Address) (repository.Repository, publish.Options, error)
 	// Publisher publishes all releases. If nil, a new Publisher is used.
 	Publisher *publish.Publisher
-	// FailFast stops starting new items after the first failure. If planning fails for any item, no
-	// item is started. Items in progress are completed.
+	// FailFast prevents new items from starting after the first failure. Items in
+	// progress are completed. If planning fails for any item, no item is started.
 	FailFast bool
 	// OnPlan, if not nil, is called with all items before the first item starts.
 	OnPlan func(items []Item)
-	// OnSkip, if not nil, is called before the first item starts. It receives the
-	// pre-releases that are skipped because Latest is zero and no requirement specifies
-	// them. OnSkip is not called if no pre-releases are skipped.
+	// OnSkip, if not nil, is called before the first item starts with the pre-releases
+	// that are skipped because Latest is zero and no requirement specifies them. OnSkip
+	// is not called if no pre-releases are skipped.
 	OnSkip func([]Skipped)
-	// OnStart and OnFinish, if not nil, are called when an item starts and finishes. They can be
-	// called concurrently and in any order. For items that fail during planning, only OnFinish is
-	// called.
+	// OnStart and OnFinish, if not nil, are called when an item starts and finishes.
+	// They can be called concurrently and in any order. For items that fail during
+	// planning, only OnFinish is called.
 	OnStart  func(Item)
 	OnFinish func(Result)
 	// OnResult, if not nil, is called for each item after this item and all preceding
@@ -61,18 +61,18 @@ type Options struct {
 // Result is the outcome of an item.
 type Result struct {
 	Item Item
-	// Repository is the name of the target repository. It is empty if the target is unknown.
+	// Repository is the name of the target repository, or empty if the target is unknown.
 	Repository string
-	// Published is the result of publishing, which can be incomplete. It is empty for
-	// an item that is held back.
+	// Published is the result of publishing, which can be incomplete if Err is not nil.
+	// It is empty for an item that is held back.
 	Published publish.Result
-	// Err is the error of a failed item, including failures during planning.
+	// Err is the reason the item failed, possibly during planning.
 	Err error
 }
 
 // Run mirrors the releases that match the requirements. If an item fails, Run still
 // processes the other items unless FailFast is set. If ctx is canceled, Run starts no
-// further items and returns the context's error.
+// more items and returns the context's error.
 func Run(ctx context.Context, src provider.Source, wanted []provider.Requirement, o Options) error {
 	o = o.withDefaults()
 	return RunWith(ctx, src, wanted, o, func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
@@ -107,7 +107,7 @@ func RunWith(ctx context.Context, src provider.Source, wanted []provider.Require
 	if o.FailFast && reportFailed(items, targets, o) {
 		return nil
 	}
-	// 3. Publish them.
+	// 3. Publish the releases.
 	schedule.Each(ctx, len(items), func(ctx context.Context, i int) (Result, bool) {
 		item := items[i]
 		a := item.Requirement.Address

@@ -10,11 +10,11 @@ import (
 // Item is a planned release.
 type Item struct {
 	Requirement provider.Requirement
-	// Version is the planned version. It is the zero value if Err describes why no
-	// version was found.
+	// Version is the planned version. If no version was found, it is the zero value, and
+	// Err is the reason.
 	Version provider.Version
-	// Held describes why the release is not mirrored yet. A held-back release is not a
-	// failure. Held is nil for all other releases.
+	// Held is the reason the release is held back, or nil if it is not. A held-back
+	// release is not a failure.
 	Held *TooYoungError
 	Err  error
 }
@@ -53,8 +53,8 @@ type release struct {
 
 func (i Item) release() release { return release{i.Requirement.Address, i.Version} }
 
-// mergeItems returns the items in order, without duplicates. If one requirement selects
-// an item, no other requirement holds it back.
+// mergeItems returns the items in order, without duplicates. A release is held back
+// only if all requirements that select it hold it back.
 func mergeItems(all []choice) []Item {
 	taken, planned := map[release]bool{}, map[release]int{}
 	for _, chosen := range all {
@@ -69,7 +69,7 @@ func mergeItems(all []choice) []Item {
 			key := item.release()
 			index, exists := planned[key]
 			switch {
-			case item.Version == (provider.Version{}): // each requirement reports its error
+			case item.Version == (provider.Version{}): // each requirement has its own error
 				items = append(items, item)
 			case exists && item.isExact():
 				items[index].Requirement = item.Requirement

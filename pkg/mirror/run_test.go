@@ -154,7 +154,7 @@ func TestRunRefusesASharedRepository(t *testing.T) {
 		Target:   func(provider.Address) (repository.Repository, publish.Options, error) { return w.target(w.address) },
 		OnResult: func(r mirror.Result) { t.Errorf("%+v", r) },
 	})
-	want := fmt.Sprintf("%[1]s/acme/rocket and %[1]s/acme/sled have the same repository %[2]s/acme/rocket", w.atOrigin.host, w.atRegistry.host)
+	want := fmt.Sprintf("%[1]s/acme/rocket and %[1]s/acme/sled use the same repository %[2]s/acme/rocket", w.atOrigin.host, w.atRegistry.host)
 	if provider.KindOf(err) != provider.Misuse || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %q", err, want)
 	}

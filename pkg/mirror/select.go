@@ -11,7 +11,7 @@ import (
 )
 
 // maxUndated limits the search for a version that is old enough. The search stops after
-// this many consecutive versions without a date. Most origins have dates for all
+// maxUndated consecutive versions without a date. Most origins have dates for all
 // versions or for none.
 const maxUndated = 5
 
@@ -24,10 +24,10 @@ type Rules struct {
 	// PerMinor is the maximum number of versions per minor version, such as 5.10,
 	// newest first. It is applied before Latest. If zero, the number is not limited.
 	PerMinor int
-	// PreReleases selects pre-releases by the same rules as the releases that follow
-	// them. If false, a requirement must specify pre-releases exactly.
+	// PreReleases selects pre-releases by the same rules as final releases. If false, a
+	// requirement must specify pre-releases exactly.
 	PreReleases bool
-	// Cooldown holds back young versions, which don't count toward Latest and PerMinor.
+	// Cooldown holds back recent versions, which don't count toward Latest and PerMinor.
 	Cooldown Cooldown
 }
 
@@ -36,8 +36,8 @@ type Candidates struct {
 	// Versions contains the versions of the source. Denied contains the denied
 	// versions, which can be missing from Versions.
 	Versions, Denied []provider.Version
-	// IsStored reports whether the target has a version. Cooldown does not apply to
-	// versions that the target has.
+	// IsStored reports whether the target has a version. If it does, Cooldown does not
+	// apply to the version.
 	IsStored func(provider.Version) bool
 	// Dates contains the known publication dates. See [FetchDates].
 	Dates Dates
@@ -47,7 +47,7 @@ type Candidates struct {
 type Dates map[provider.Version]Date
 
 // Date is the publication date of a version, or the zero time if the source has no
-// date. If the date is not known, Err describes why.
+// date. If the date is not known, Err is the reason.
 type Date struct {
 	Published time.Time
 	Err       error

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// target is the repository for the releases of a provider.
+// target is the repository for a provider's releases.
 type target struct {
 	repo    repository.Repository
 	options publish.Options
@@ -21,8 +21,8 @@ type target struct {
 	tags func(ctx context.Context) ([]string, error)
 }
 
-// newTargets opens the target of each provider. It returns an error if two providers share a
-// repository, because concurrent runs would overwrite each other's tags.
+// newTargets opens the target of each provider. It returns an error if two providers
+// share a repository, because they would overwrite each other's tags.
 func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]target, error) {
 	targets, repositories := map[provider.Address]target{}, map[provider.Address]string{}
 	for _, r := range wanted {
@@ -46,8 +46,8 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 	return targets, template.CheckDistinct(repositories)
 }
 
-// denied returns the versions that the target denies. If the tags can't be listed, it
-// returns no versions.
+// denied returns the versions that the target denies. If the repository doesn't exist or
+// access to it is denied, it returns no versions.
 func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	if t.tags == nil {
 		return nil, nil
@@ -59,7 +59,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 	return artifact.Tags(tags).Denied(), err
 }
 
-// has reports whether the target's list of tags contains a version.
+// has reports whether the target's tag list contains a version.
 func (t target) has(ctx context.Context, v provider.Version) bool {
 	if t.err != nil || t.tags == nil {
 		return false

@@ -1,9 +1,10 @@
-// Package module stores OpenTofu modules in OCI repositories, in the format of
+// Package module stores OpenTofu modules in OCI repositories, in the format for
 // OpenTofu's oci:// module sources.
 //
 //	push = directory → zip → plan → OCI repository
 //
-// Use this package to push the module in a directory with [Push].
+// Use [Push] to push the module in a directory, and [Mirror] to mirror modules from
+// module registries.
 package module
 
 import (
@@ -30,18 +31,11 @@ type Address struct {
 // ParseAddress parses "[HOST/]NAMESPACE/NAME/SYSTEM". The default host is
 // [provider.DefaultHost]. Errors are of type *[provider.SyntaxError].
 func ParseAddress(s string) (Address, error) {
-	parsed, err := tfaddr.ParseModuleSource(s)
-	switch {
-	case err != nil:
-		return Address{}, syntaxError(s, err.Error())
-	case parsed.Subdir != "":
+	r, subdirectory, err := ParseCall(s, "", provider.DefaultHost)
+	if err == nil && subdirectory != "" {
 		return Address{}, syntaxError(s, "omit the subdirectory; the package always contains all directories")
 	}
-	a := Address{Hostname: parsed.Package.Host, Namespace: parsed.Package.Namespace, Name: parsed.Package.Name, System: parsed.Package.TargetSystem}
-	if strings.Count(s, "/") == 2 {
-		a.Hostname = provider.DefaultHost // the library might have a different default
-	}
-	return a, nil
+	return r.Address, err
 }
 
 func syntaxError(input, problem string) error {
@@ -57,7 +51,7 @@ func (a Address) String() string {
 	return strings.Join([]string{a.Hostname.ForDisplay(), a.Namespace, a.Name, a.System}, "/")
 }
 
-// Repository returns the repository of the module according to a template. Errors are
+// Repository returns the repository for the module according to a template. Errors are
 // of type *[template.ReferenceError].
 func (a Address) Repository(t template.ModuleTemplate) (template.Reference, error) {
 	return t.Repository(template.Module{Hostname: string(a.Hostname), Namespace: a.Namespace, Name: a.Name, System: a.System})
@@ -70,7 +64,7 @@ type Requirement struct {
 }
 
 // ParseRequirement parses "[HOST/]NAMESPACE/NAME/SYSTEM[@CONSTRAINT]". "@latest" means
-// no constraint. Errors are of type *[provider.SyntaxError].
+// no constraint. Errors wrap a *[provider.SyntaxError].
 func ParseRequirement(s string) (Requirement, error) {
 	address, constraint, constrained := strings.Cut(s, "@")
 	a, err := ParseAddress(address)
@@ -90,8 +84,8 @@ func ParseRequirement(s string) (Requirement, error) {
 var versionPrefix = regexp.MustCompile(`\bv(\d)`)
 
 // ParseCall parses the source and the version constraint of a module block, such as
-// "acme/vpc/aws//modules/a" and "~> 1.0". subdirectory is a path in the package. The default
-// host depends on the program that reads the block. Errors are of type
+// "acme/vpc/aws//modules/a" and "~> 1.0". subdirectory is a path in the package.
+// defaultHost depends on the program that reads the block. Errors wrap a
 // *[provider.SyntaxError].
 func ParseCall(source, constraint string, defaultHost svchost.Hostname) (r Requirement, subdirectory string, err error) {
 	parsed, err := tfaddr.ParseModuleSource(source)

@@ -25,9 +25,9 @@ const (
 	// maxArchiveFiles limits the number of files in a tar archive. For zips, the limits
 	// of package packagezip apply.
 	maxArchiveFiles = 100_000
-	// maxArchiveContents limits the total size of the files in a tar archive.
+	// maxArchiveContents limits the total size of the files in a tar archive, in bytes.
 	maxArchiveContents = 4 << 30
-	// zipMagic and gzipMagic are the first bytes of archives.
+	// zipMagic and gzipMagic are the first bytes of zips and gzip files.
 	zipMagic, gzipMagic = "PK", "\x1f\x8b"
 )
 
@@ -76,7 +76,7 @@ func (l location) readArchive(ctx context.Context, name string, progress provide
 	return f, err
 }
 
-// zipFiles returns the files of a zip.
+// zipFiles returns the files in a zip.
 func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 	if _, err := packagezip.Open(spool, size); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 }
 
 // spoolTar writes the contents of all files in a tar archive to a single file. Links to
-// files and directories in the archive result in copies.
+// files and directories in the archive are replaced with copies.
 func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err error) {
 	unzipped, err := gzip.NewReader(r)
 	if err != nil {
@@ -151,15 +151,8 @@ func spoolTar(spool *atomicfile.ScratchFile, r io.Reader) (files []File, err err
 	}
 }
 
-// expandLinks replaces links with copies of the files to which they refer.
-func expandLinks(files []File, links map[string]string) (expanded []File, err error) {
-	var all []git.File
-	for _, f := range files {
-		all = append(all, git.File(f))
-	}
-	all, err = git.ExpandLinks(all, links, git.Options{MaxEntries: maxArchiveFiles, MaxContents: maxArchiveContents})
-	for _, f := range all {
-		expanded = append(expanded, File(f))
-	}
-	return expanded, err
+// expandLinks replaces links with copies of the files to which they refer, and sorts the
+// files by path.
+func expandLinks(files []File, links map[string]string) ([]File, error) {
+	return git.ExpandLinks(files, links, git.Options{MaxEntries: maxArchiveFiles, MaxContents: maxArchiveContents})
 }

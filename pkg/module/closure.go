@@ -25,12 +25,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// errClosureLimit means that configurations call too many modules, or modules that are too large.
+// errClosureLimit is returned if configurations call too many modules, or modules that
+// are too large.
 var errClosureLimit = provider.Errorf(provider.Refused, "the modules exceed a limit")
 
 // ClosureOptions configures [NewClosure].
 type ClosureOptions struct {
-	// Open opens the OCI repositories to which sources refer. It is required.
+	// Open opens the OCI repositories that sources refer to. It is required.
 	Open func(template.Reference) (repository.Reader, error)
 	// AllowSubmodules and AllowLFS have the same effect as in [MirrorOptions].
 	AllowSubmodules, AllowLFS bool
@@ -41,12 +42,14 @@ type ClosureOptions struct {
 	// defaults are 1,000 and 8 GiB.
 	MaxPackages int
 	MaxBytes    int64
-	// OnError, if not nil, receives the errors of root modules. NewClosure then
-	// continues with the next root module, so the closure is incomplete.
+	// OnError, if not nil, is called with the error for each root module that could not
+	// be read. NewClosure then continues with the next root module, so the closure is
+	// incomplete.
 	OnError func(dir string, err error)
 }
 
-// Closure contains everything that configurations require. The caller must close it.
+// Closure contains the modules and providers that configurations require. The caller
+// must close it.
 type Closure struct {
 	// Modules contains the versions of modules from module registries. Each requirement
 	// specifies an exact version. The list is sorted and contains no duplicates.
@@ -56,10 +59,15 @@ type Closure struct {
 	Providers []provider.Requirement
 	// Direct contains the calls to modules that are not in a module registry, sorted.
 	Direct []DirectCall
+	// Roots maps the elements of Modules and Providers, as returned by String, to the
+	// directories of the root modules that require them, in the order in which the
+	// directories were passed to [NewClosure].
+	Roots map[string][]string
 
 	from    *origin.Modules
 	options ClosureOptions
 	dir     string
+	root    string // the root module that is being read
 	// mu prevents Close from removing a package that is being unpacked.
 	mu       sync.Mutex
 	isClosed bool
@@ -73,33 +81,32 @@ type Closure struct {
 type packageKey struct {
 	registry origin.Location // without its source
 	url, ref string
-	// isWrapped reports that the location ends in //*.
+	// isWrapped reports whether the location ends in //*.
 	isWrapped bool
 }
 
-// scratchPackage is a fetched package in a directory.
+// scratchPackage is a fetched package in a temporary directory.
 type scratchPackage struct {
-	dir, commit string
-	// files contains the files with the paths of the origin.
-	files       []File
-	isUnwrapped bool
+	dir string
+	fetched
 }
 
-// NewClosure finds the modules and providers that the root modules in directories
-// require. Versions are selected as by tofu init: each call selects the newest version
-// that meets its constraint. NewClosure does not read modules that init has installed.
+// NewClosure finds the modules and providers that the root modules in the given
+// directories require. For each call, it selects the newest version that meets the
+// constraint, as tofu init does. It does not read modules that init has installed.
 //
-// If a module in a registry cannot be read, NewClosure returns an error. Modules with
-// unsupported sources are listed in Direct.
+// If a module in a registry cannot be read, NewClosure calls OnError or returns an
+// error. Modules with unsupported sources are listed in Direct.
 func NewClosure(ctx context.Context, from *origin.Modules, dirs []string, o ClosureOptions) (*Closure, error) {
 	dir, err := atomicfile.NewScratchDir("")
 	if err != nil {
 		return nil, fmt.Errorf("creating a temporary directory: %w", err)
 	}
 	o.MaxPackages, o.MaxBytes = cmp.Or(o.MaxPackages, 1_000), cmp.Or(o.MaxBytes, 8<<30)
-	c := &Closure{from: from, options: o, dir: dir, packages: map[packageKey]scratchPackage{}, modules: map[string]Requirement{}, direct: map[string]DirectCall{}}
+	c := &Closure{from: from, options: o, dir: dir, packages: map[packageKey]scratchPackage{}, modules: map[string]Requirement{}, direct: map[string]DirectCall{}, Roots: map[string][]string{}}
 	for _, root := range dirs {
-		err := c.read(ctx, root)
+		c.root = root
+		err := c.read(ctx)
 		if err != nil && o.OnError != nil {
 			o.OnError(root, err)
 			continue
@@ -118,7 +125,7 @@ func NewClosure(ctx context.Context, from *origin.Modules, dirs []string, o Clos
 	return c, nil
 }
 
-// Close removes the fetched packages.
+// Close removes the packages that were fetched.
 func (c *Closure) Close() {
 	if c == nil {
 		return
@@ -129,79 +136,75 @@ func (c *Closure) Close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// read adds the requirements of a root module.
-func (c *Closure) read(ctx context.Context, root string) error {
+// read adds the requirements of the current root module.
+func (c *Closure) read(ctx context.Context) error {
 	o := configuration.FromEnvironment(c.options.Environ, false)
 	o.Fetch = c.fetch
-	found, err := configuration.Load(ctx, root, o)
+	found, err := configuration.Load(ctx, c.root, o)
 	if err != nil {
 		return err
 	}
 	c.Providers = append(c.Providers, found.Required...)
+	for _, r := range found.Required {
+		c.addRoot(r.String())
+	}
 	for _, call := range found.Unread {
 		c.addDirect(call, DirectCall{Reason: call.Reason, IsUnread: true})
 	}
 	return nil
 }
 
-// fetch downloads the package of a call unless the closure already has it.
-func (c *Closure) fetch(ctx context.Context, call configuration.Call) (configuration.Package, error) {
+// addRoot records that the current root module has a requirement.
+func (c *Closure) addRoot(requirement string) {
+	if !slices.Contains(c.Roots[requirement], c.root) {
+		c.Roots[requirement] = append(c.Roots[requirement], c.root)
+	}
+}
+
+// fetch downloads the package for a call unless the closure already has it.
+func (c *Closure) fetch(ctx context.Context, call configuration.Call) (fetched configuration.Package, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case ctx.Err() != nil:
-		return configuration.Package{}, context.Cause(ctx)
+		return fetched, context.Cause(ctx)
 	case c.isClosed:
-		return configuration.Package{}, os.ErrClosed
+		return fetched, os.ErrClosed
 	}
 	if _, err := tfaddr.ParseModuleSource(call.Source); err != nil {
 		return c.fetchDirect(ctx, call)
 	}
 	called, subdirectory, err := ParseCall(call.Source, call.Version, provider.DefaultHost)
 	if err != nil {
-		return configuration.Package{}, err
+		return fetched, err
 	}
-	// 1. Select a version.
-	address := called.Address
-	v, err := c.selectVersion(ctx, called)
-	if err != nil {
-		return configuration.Package{}, err
+	// 1. Select a version. As in OpenTofu, even an exact version must be in the
+	// registry's list.
+	wanted := provider.Requirement{Address: called.Address.InRegistry(), Constraint: called.Constraint}
+	versions, err := c.from.Versions(ctx, wanted.Address)
+	if err == nil {
+		versions, err = wanted.Select(versions, 1)
 	}
-	r := Requirement{Address: address, Constraint: provider.ExactConstraint(v)}
-	// 2. Fetch its package.
-	located, err := c.from.Location(ctx, address.InRegistry(), v)
 	if err != nil {
-		return configuration.Package{}, err
+		return fetched, err
 	}
-	l, err := parseLocation(located)
+	r := Requirement{Address: called.Address, Constraint: provider.ExactConstraint(versions[0])}
+	// 2. Fetch the version's package.
+	l, err := locate(ctx, c.from, wanted.Address, versions[0])
 	if err != nil {
-		return configuration.Package{}, err
+		return fetched, err
 	}
 	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowSubmodules: c.options.AllowSubmodules, AllowLFS: c.options.AllowLFS})
 	if err != nil {
-		return configuration.Package{}, fmt.Errorf("%s: %w", r, err)
+		return fetched, fmt.Errorf("%s: %w", r, err)
 	}
 	c.modules[r.String()] = r
+	c.addRoot(r.String())
 	return configuration.Package{Dir: p.dir, Subdir: path.Join(subdir, subdirectory), Name: r.String()}, nil
 }
 
-// selectVersion returns the newest version that meets a requirement.
-func (c *Closure) selectVersion(ctx context.Context, called Requirement) (provider.Version, error) {
-	r := provider.Requirement{Address: called.Address.InRegistry(), Constraint: called.Constraint}
-	// As in OpenTofu, the registry must also list exact versions.
-	versions, err := c.from.Versions(ctx, r.Address)
-	if err != nil {
-		return provider.Version{}, err
-	}
-	met, err := r.Select(versions, 1)
-	if err != nil {
-		return provider.Version{}, err
-	}
-	return met[0], nil
-}
-
-// unpack fetches a package to a separate directory, unless it is already fetched. It
-// returns the package and the subdirectory of the module.
+// unpack fetches a package into a separate directory, unless it has already been
+// fetched. It returns the package and the subdirectory of the module.
 func (c *Closure) unpack(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, subdir string, err error) {
 	p, known := c.packages[l.key()]
 	if !known {
@@ -210,10 +213,7 @@ func (c *Closure) unpack(ctx context.Context, l location, o MirrorOptions) (p sc
 		}
 		c.packages[l.key()] = p
 	}
-	if p.isUnwrapped {
-		return p, "", nil
-	}
-	subdir, err = l.directory(p.files)
+	subdir, err = l.directory(p.fetched)
 	return p, subdir, err
 }
 
@@ -229,21 +229,12 @@ func (c *Closure) add(ctx context.Context, l location, o MirrorOptions) (p scrat
 		return p, fmt.Errorf("%w: more than %d packages", errClosureLimit, c.options.MaxPackages)
 	}
 	// 1. Fetch the files.
-	f, err := l.fetch(ctx, c.from, o)
-	if err != nil {
+	if p.fetched, err = l.fetch(ctx, c.from, o); err != nil {
 		return p, err
 	}
-	defer f.close()
-	files := slices.Clone(f.files)
-	if l.subdir == "*" {
-		dir, err := l.directory(files)
-		if err != nil {
-			return p, err
-		}
-		p.isUnwrapped = unwrap(files, dir)
-	}
-	// 2. Pack them, so that the rules for packages apply, and unpack the zip.
-	zip, err := packZip(ctx, Package{Name: "module", Files: files}, c.dir)
+	defer p.close()
+	// 2. Pack the files, so that the rules for packages apply, and unpack the zip.
+	zip, err := packZip(ctx, Package{Name: "module", Files: p.files}, c.dir)
 	if err != nil {
 		return p, err
 	}
@@ -251,7 +242,7 @@ func (c *Closure) add(ctx context.Context, l location, o MirrorOptions) (p scrat
 	if c.bytes += zip.pkg.Size; c.bytes > c.options.MaxBytes {
 		return p, fmt.Errorf("%w: more than %d bytes", errClosureLimit, c.options.MaxBytes)
 	}
-	p.dir, p.commit = filepath.Join(c.dir, strconv.Itoa(len(c.packages))), f.commit
+	p.dir = filepath.Join(c.dir, strconv.Itoa(len(c.packages)))
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		return p, err
 	}
@@ -259,19 +250,19 @@ func (c *Closure) add(ctx context.Context, l location, o MirrorOptions) (p scrat
 	if err == nil {
 		err = unpacked.Unpack(ctx, p.dir)
 	}
-	for i, file := range f.files {
-		at := filepath.Join(p.dir, filepath.FromSlash(files[i].Path))
-		file.Open = func(context.Context) (io.ReadCloser, error) { return bounded.OpenFile(at) }
-		p.files = append(p.files, file)
+	for i := range p.files {
+		at := filepath.Join(p.dir, filepath.FromSlash(p.files[i].Path))
+		p.files[i].Open = func(context.Context) (io.ReadCloser, error) { return bounded.OpenFile(at) }
 	}
 	return p, err
 }
 
-// fetched returns a package that the closure has fetched.
-func (c *Closure) fetched(l location) (f fetched, ok bool) {
+// find returns a package if the closure has fetched it.
+func (c *Closure) find(l location) (f fetched, isFetched bool) {
 	if c == nil {
 		return f, false
 	}
-	p, ok := c.packages[l.key()]
-	return fetched{files: slices.Clone(p.files), commit: p.commit, close: func() {}}, ok
+	p, isFetched := c.packages[l.key()]
+	f, f.close = p.fetched, func() {}
+	return f, isFetched
 }

@@ -29,14 +29,14 @@ type DirectCall struct {
 	Line int    `json:"line"`
 	// Reason explains why the call cannot be redirected or read.
 	Reason string `json:"reason"`
-	// IsUnread reports that the requirements of the module are unknown.
+	// IsUnread reports whether the requirements of the module are unknown.
 	IsUnread bool `json:"unread,omitempty"`
-	// GitURL is the URL of a git repository, which git's setting url.BASE.insteadOf can
+	// GitURL is the URL of a git repository, which git's url.BASE.insteadOf setting can
 	// redirect. It is empty for other sources.
 	GitURL string `json:"git_url,omitempty"`
 }
 
-// String returns a sentence without a period.
+// String describes the call in a sentence without a period.
 func (d DirectCall) String() string {
 	reason := d.Reason
 	if d.IsUnread {
@@ -66,7 +66,7 @@ func redacted(source string) string {
 	return httpclient.RedactText(source)
 }
 
-// fetchDirect fetches the package of a call whose source is not in a module registry.
+// fetchDirect fetches the package for a call whose source is not in a module registry.
 // If the source is not supported, the package is empty.
 func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (configuration.Package, error) {
 	unread := func(reason string) (configuration.Package, error) {
@@ -87,10 +87,10 @@ func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (con
 		d.Reason = "a CLI configuration cannot redirect git repositories; use git config url.BASE.insteadOf " + d.GitURL
 	case l.url.Scheme == "oci":
 		d.Reason = "the module is already in an OCI repository; to mirror it, use tofu-oci copy and change the source"
-	case !isArchiveURL(call.Source):
+	case !l.isArchive():
 		return unread("the URL does not refer to a zip or tar.gz archive")
 	}
-	// Only the configuration is read, so missing files of submodules and LFS don't matter.
+	// Only the configuration is read, so missing submodules and LFS files don't matter.
 	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowSubmodules: true, AllowLFS: true})
 	if errors.Is(err, git.ErrUnsafe) {
 		return unread(err.Error())
@@ -109,14 +109,9 @@ func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (con
 // shorthand matches sources for which OpenTofu assumes git.
 var shorthand = regexp.MustCompile(`^((?:github\.com|bitbucket\.org)/[^/?]+/[^/?]+?)(?:\.git)?((?://[^?]*)?(?:\?.*)?)$`)
 
-// isArchiveURL reports whether OpenTofu would unpack the file at a URL.
-func isArchiveURL(source string) bool {
-	at, query, _ := strings.Cut(source, "?")
-	if scheme, rest, ok := strings.Cut(at, "://"); ok {
-		rest, _, _ = strings.Cut(rest, "//")
-		at = scheme + "://" + rest
-	}
+// isArchive reports whether OpenTofu would unpack the file at the URL.
+func (l location) isArchive() bool {
 	return slices.ContainsFunc([]string{"zip", "tar.gz", "tgz"}, func(format string) bool {
-		return strings.HasSuffix(at, "."+format) || slices.Contains(strings.Split(query, "&"), "archive="+format)
+		return l.archive == format || strings.HasSuffix(l.url.Path, "."+format)
 	})
 }

@@ -28,29 +28,29 @@ type Directory struct {
 	// Revision is the git commit, or empty if tracked files differ from the commit or
 	// the directory is not in a git work tree.
 	Revision string
-	// Versions contains the versions in the tags of the commit, newest first.
+	// Versions contains the versions in the commit's tags, newest first.
 	Versions []provider.Version
 }
 
-// Version returns the version in the tag of the commit. It returns an error if the commit
-// has no such tag, or tags of several versions.
+// Version returns the version in the commit's tag. It returns an error if the commit
+// has no such tag, or if it has tags for different versions.
 func (d Directory) Version() (provider.Version, error) {
 	switch len(d.Versions) {
 	case 1:
 		return d.Versions[0], nil
 	case 0:
-		return provider.Version{}, errors.New("the directory is not an unmodified checkout of a git tag with a version, such as v1.2.0")
+		return provider.Version{}, errors.New("the directory is not an unmodified checkout of a git tag that is a version, such as v1.2.0")
 	}
-	return provider.Version{}, fmt.Errorf("the commit has the tags of %d versions: %s", len(d.Versions), provider.SomeVersions(d.Versions))
+	return provider.Version{}, fmt.Errorf("the commit has tags for %d versions: %s", len(d.Versions), provider.SomeVersions(d.Versions))
 }
 
 // ReadDirectory reads the module in a directory and checks that it can be parsed. It
-// excludes version control, .terraform, states, lock files, and the files that
-// .terraformignore specifies. In a Git work tree, modes and line endings come from
-// Git's index, so that packages are identical on all systems.
+// excludes version control directories, .terraform, state files, lock files, and the
+// files that .terraformignore specifies. In a Git work tree, modes and line endings
+// come from Git's index, so that packages are identical on all systems.
 //
-// Links to files and directories in the directory are packed as copies. All other links
-// are refused.
+// A link to a file or directory within dir is packed as a copy of its target.
+// ReadDirectory rejects other links.
 func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
@@ -59,7 +59,11 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	if err != nil {
 		return d, err
 	}
-	// 1. The files.
+	// 1. Collect the files. Check the configuration concurrently.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	checked := make(chan error, 1)
+	go func() { checked <- configuration.Check(ctx, root) }()
 	r := reader{root: root, links: map[string]string{}}
 	if r.ignored, err = readIgnoreRules(root); err != nil {
 		return d, err
@@ -80,15 +84,20 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 		return d, err
 	}
 	d.Untracked = r.untracked
-	if d.Files, err = r.expandLinks(); err != nil {
+	if d.Files, err = expandLinks(r.files, r.links); err != nil {
 		return d, err
 	}
-	// 2. The configuration.
-	if err := checkConfiguration(ctx, root, d.Files); err != nil {
+	d.Files = slices.DeleteFunc(d.Files, func(f File) bool { return r.ignored.ignores(f.Path) })
+	// 2. Wait for the check. A root without a configuration can contain modules.
+	err = <-checked
+	if errors.Is(err, configuration.ErrNoConfiguration) {
+		err = checkNested(ctx, root, d.Files, err)
+	}
+	if err != nil {
 		return d, err
 	}
-	// 3. The commit.
-	if r.tree == nil || r.tree.modified {
+	// 3. Determine the commit and its versions.
+	if r.tree.commit == "" || r.tree.modified {
 		return d, nil
 	}
 	d.Revision = r.tree.commit
@@ -102,13 +111,9 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	return d, err
 }
 
-// checkConfiguration checks that the module can be parsed. If the root has no
-// configuration, it checks the modules in its directory "modules".
-func checkConfiguration(ctx context.Context, root string, files []File) error {
-	err := configuration.Check(ctx, root)
-	if !errors.Is(err, configuration.ErrNoConfiguration) {
-		return err
-	}
+// checkNested checks that the modules in the "modules" directory can be parsed. If the
+// directory contains no modules, checkNested returns an error that wraps absent.
+func checkNested(ctx context.Context, root string, files []File, absent error) error {
 	found := false
 	for _, f := range files {
 		dir := path.Dir(f.Path)
@@ -121,20 +126,19 @@ func checkConfiguration(ctx context.Context, root string, files []File) error {
 		}
 	}
 	if !found {
-		return provider.Errorf(provider.Misuse, "%s contains no module: %w", root, err)
+		return provider.Errorf(provider.Misuse, "%s contains no module: %w", root, absent)
 	}
 	return nil
 }
 
-// reader collects the files of a directory.
+// reader collects the files in a directory.
 type reader struct {
-	root    string
-	ignored ignoreRules
-	// tree is nil outside of git work trees.
-	tree      *workTree
+	root      string
+	ignored   ignoreRules
+	tree      workTree
 	files     []File
 	untracked []string
-	// links maps the paths of links to the directories to which they refer.
+	// links maps the paths of links to the paths to which they refer.
 	links map[string]string
 }
 
@@ -154,106 +158,67 @@ func (r *reader) add(file string, entry fs.DirEntry) error {
 	if isNeverPacked(entry.Name()) || r.ignored.ignores(name) {
 		return nil
 	}
-	var indexed indexEntry
-	if r.tree != nil {
-		var tracked bool
-		if indexed, tracked = r.tree.files[name]; !tracked {
-			r.untracked = append(r.untracked, name)
-		} else if indexed.isLink && entry.Type().IsRegular() { // a checkout without support for links
-			return r.addLink(name, func() (string, error) {
-				target, err := bounded.ReadFile(file, 4<<10)
-				return filepath.Join(filepath.Dir(file), filepath.FromSlash(string(target))), err
-			})
-		}
-		if tracked && entry.Type().IsRegular() {
-			return r.addTracked(name, file, indexed)
-		}
+	indexed, isTracked := r.tree.files[name]
+	if r.tree.files != nil && !isTracked {
+		r.untracked = append(r.untracked, name)
 	}
-	switch entry.Type() {
-	case 0:
-		return r.addFile(name, file)
-	case fs.ModeSymlink:
-		return r.addLink(name, func() (string, error) { return file, nil })
+	switch {
+	case entry.Type() == fs.ModeSymlink:
+		return r.addLink(name, file)
+	case !entry.Type().IsRegular():
+		return refused(name, "neither a file nor a link")
+	case indexed.isLink: // a checkout without support for links
+		target, err := bounded.ReadFile(file, 4<<10)
+		if err != nil {
+			return err
+		}
+		return r.addLink(name, filepath.Join(filepath.Dir(file), filepath.FromSlash(string(target))))
 	}
-	return refused(name, "neither a file nor a link")
+	return r.addFile(name, file)
 }
 
-// addLink adds the target of a link as a file.
-func (r *reader) addLink(name string, find func() (string, error)) error {
-	target, err := find()
-	if err == nil {
-		target, err = filepath.EvalSymlinks(target)
-	}
+// addLink adds a link. target is the path of the link or of its target.
+func (r *reader) addLink(name, target string) error {
+	target, err := filepath.EvalSymlinks(target)
 	if err != nil {
 		return refused(name, "broken link")
 	}
 	relative, err := filepath.Rel(r.root, target)
 	if err != nil || !filepath.IsLocal(relative) {
-		return refused(name, "link to a file outside of the directory")
+		return refused(name, "link to a file outside the directory")
 	}
-	inPackage := filepath.ToSlash(relative)
-	if slices.ContainsFunc(strings.Split(inPackage, "/"), isNeverPacked) || r.ignored.ignores(inPackage) {
-		return refused(name, "link to an excluded file")
-	}
-	info, err := os.Stat(target)
-	switch {
-	case err == nil && info.IsDir() && !r.ignored.ignoresAll(inPackage):
-		r.links[name] = inPackage
-		return nil
-	case err != nil || !info.Mode().IsRegular():
-		return refused(name, "link to neither a file nor a packed directory")
-	}
-	if r.tree != nil {
-		if indexed, tracked := r.tree.files[inPackage]; tracked {
-			return r.addTracked(name, target, indexed)
-		}
-	}
-	return r.addFile(name, target)
-}
-
-// expandLinks returns all files, including copies of the files in directories to which
-// links refer.
-func (r *reader) expandLinks() ([]File, error) {
-	if len(r.links) == 0 {
-		return r.files, nil
-	}
-	files, err := expandLinks(r.files, r.links)
-	return slices.DeleteFunc(files, func(f File) bool { return r.ignored.ignores(f.Path) }), err
+	r.links[name] = filepath.ToSlash(relative)
+	return nil
 }
 
 func refused(name, problem string) error {
 	return provider.Errorf(provider.Refused, "packing %s: %s", name, problem)
 }
 
-// addTracked adds a file with the mode and the line endings from Git's index.
-func (r *reader) addTracked(name, file string, indexed indexEntry) error {
-	if err := r.addFile(name, file); err != nil {
-		return err
-	}
-	f := &r.files[len(r.files)-1]
-	f.Executable = indexed.isExecutable
-	if !indexed.hasCRLF {
-		return nil
-	}
-	content, err := bounded.ReadFile(file, maxBuffered)
-	if err != nil {
-		return err
-	}
-	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
-	f.Size = int64(len(content))
-	f.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
-	return nil
-}
-
-// addFile adds a regular file.
+// addFile adds a regular file. The mode and the line endings of tracked files come from
+// Git's index.
 func (r *reader) addFile(name, file string) error {
 	info, err := os.Stat(file)
 	if err != nil {
 		return err
 	}
-	r.files = append(r.files, File{
+	f := File{
 		Path: name, Executable: info.Mode()&0o111 != 0, Size: info.Size(),
 		Open: func(context.Context) (io.ReadCloser, error) { return bounded.OpenFile(file) },
-	})
+	}
+	indexed, isTracked := r.tree.files[name]
+	if isTracked {
+		f.Executable = indexed.isExecutable
+	}
+	if indexed.hasCRLF {
+		content, err := bounded.ReadFile(file, maxBuffered)
+		if err != nil {
+			return err
+		}
+		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
+		f.Size = int64(len(content))
+		f.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(content)), nil }
+	}
+	r.files = append(r.files, f)
 	return nil
 }

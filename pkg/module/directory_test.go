@@ -98,7 +98,7 @@ func TestReadDirectoryRefuses(t *testing.T) {
 	}{
 		"a link to a file outside":  {map[string]string{"main.tf": "", "x": "-> /etc/hosts"}, "outside"},
 		"a relative link outside":   {map[string]string{"main.tf": "", "a/x": "-> ../../x"}, "broken link"},
-		"a link to an ignored file": {map[string]string{"main.tf": "", "x": "-> .terraform/y", ".terraform/y": ""}, "excluded file"},
+		"a link to an ignored file": {map[string]string{"main.tf": "", "x": "-> .terraform/y", ".terraform/y": ""}, "doesn't refer"},
 		"a link to its parent":      {map[string]string{"main.tf": "", "a/x": "-> .", "a/y": ""}, "doesn't refer"},
 		"a link to the root":        {map[string]string{"main.tf": "", "x": "-> ."}, "doesn't refer"},
 		"invalid syntax":            {map[string]string{"main.tf": "resource {"}, "main.tf:1"},

@@ -2,7 +2,6 @@ package module
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,42 +11,44 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// maxGitOutput limits the size in bytes of git's output, about 100 bytes per file.
+// maxGitOutput limits the size of git's output in bytes. Each file requires about 100
+// bytes.
 const maxGitOutput = 64 << 20
 
 // workTree describes a directory in a git work tree.
 type workTree struct {
 	dir string
-	// files maps the paths of the tracked files to their entries in the index.
+	// files maps the paths of the tracked files to their entries in the index. It is nil
+	// outside work trees.
 	files map[string]indexEntry
-	// commit is the current commit. It is empty in a repository without commits.
+	// commit is the current commit. It is empty if the repository has no commits.
 	commit string
-	// modified reports that tracked files differ from the commit, or might differ,
-	// because they can't be compared safely.
+	// modified reports whether tracked files differ from the commit, or can't be
+	// compared with it safely.
 	modified bool
 }
 
-// indexEntry is an entry of git's index.
+// indexEntry is an entry in git's index.
 type indexEntry struct {
 	isExecutable, isLink bool
-	// hasCRLF reports that git converted the line endings of the file to CRLF when it
+	// hasCRLF reports whether git converted the line endings of the file to CRLF when it
 	// was checked out.
 	hasCRLF bool
 }
 
 // openWorkTree reads git's index. If the directory is not in a work tree, or git is not
-// installed, it returns nil.
-func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
+// installed, it returns the zero value.
+func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 	if !isInWorkTree(dir) {
-		return nil, nil
+		return t, nil
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return nil, nil //nolint:nilerr // the file system is used instead
+		return t, nil //nolint:nilerr // the file system is used instead
 	}
-	t := &workTree{dir: dir, files: map[string]indexEntry{}}
+	t = workTree{dir: dir, files: map[string]indexEntry{}}
 	list, err := t.git(ctx, "ls-files", "-z", "--stage", "--eol")
 	if err != nil {
-		return nil, err
+		return t, err
 	}
 	for entry := range strings.SplitSeq(list, "\x00") {
 		// MODE OBJECT STAGE TAB i/EOL w/EOL attr/ATTRIBUTES TAB PATH
@@ -71,10 +72,10 @@ func openWorkTree(ctx context.Context, dir string) (*workTree, error) {
 	return t, err
 }
 
-// hasFilters reports whether the configuration of the repository contains filters. To
-// compare files with a commit, git runs these programs, but an unpacked archive can
-// contain a repository that the user has not reviewed.
-func (t *workTree) hasFilters(ctx context.Context) (bool, error) {
+// hasFilters reports whether the repository's configuration contains filters, which are
+// programs that git runs to compare files with a commit. If the repository comes from
+// an unpacked archive, the user might not have reviewed these programs.
+func (t workTree) hasFilters(ctx context.Context) (bool, error) {
 	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
 	for line := range strings.Lines(list) {
 		scope, name, _ := strings.Cut(line, "\t")
@@ -99,15 +100,16 @@ func isInWorkTree(dir string) bool {
 	}
 }
 
-// git runs git in the directory and returns its output without white space around it.
-// git runs no hooks and no file system monitor, and fetches no missing objects.
-func (t *workTree) git(ctx context.Context, args ...string) (string, error) {
+// git runs git in the directory and returns its output without leading and trailing
+// white space. It prevents git from running hooks or a file system monitor, and from
+// fetching missing objects.
+func (t workTree) git(ctx context.Context, args ...string) (string, error) {
 	words := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
 	out, err := extprog.New(words...).Run(ctx, extprog.Call{
 		Dir: t.dir, Env: []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}, Raw: true, MaxOutput: maxGitOutput,
 	})
 	if err != nil {
-		return "", fmt.Errorf("reading the git repository of %s: %w", t.dir, err)
+		return "", fmt.Errorf("reading the git repository in %s: %w", t.dir, err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }
@@ -115,10 +117,7 @@ func (t *workTree) git(ctx context.Context, args ...string) (string, error) {
 // tags returns the tags of the commit that apply to the directory, without the prefix
 // of the directory. For example, if the directory is modules/vpc, the tag
 // "modules/vpc/v1.2.0" results in "v1.2.0".
-func (t *workTree) tags(ctx context.Context) ([]string, error) {
-	if t == nil || t.commit == "" {
-		return nil, nil
-	}
+func (t workTree) tags(ctx context.Context) ([]string, error) {
 	prefix, err := t.git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
@@ -134,11 +133,4 @@ func (t *workTree) tags(ctx context.Context) ([]string, error) {
 		}
 	}
 	return tags, err
-}
-
-func ignoreNotExist(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
 }

@@ -1,6 +1,8 @@
 package module
 
 import (
+	"errors"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -17,8 +19,8 @@ const (
 	maxIgnoreFile = 1 << 20
 )
 
-// isNeverPacked reports whether a file or directory is excluded from all packages:
-// version control, data directories, states, and lock files.
+// isNeverPacked reports whether a file or directory is excluded from every package, such
+// as .git, OpenTofu's data directory, state files, and lock files.
 func isNeverPacked(name string) bool {
 	switch name {
 	case ".git", ".terraform", "terraform.tfstate.d", ".terraform.lock.hcl", ".terraform.tfstate.lock.info":
@@ -27,11 +29,11 @@ func isNeverPacked(name string) bool {
 	return strings.HasSuffix(name, ".tfstate") || strings.Contains(name, ".tfstate.") && strings.HasSuffix(name, ".backup")
 }
 
-// ignoreRule is a line of .terraformignore. If its pattern starts with a slash, it
+// ignoreRule is a line in .terraformignore. If its pattern starts with a slash, it
 // matches only at the root. Otherwise, it matches in all directories.
 type ignoreRule struct {
 	pattern string
-	// isDir reports that the rule matches only the contents of directories.
+	// isDir reports whether the rule matches only the contents of directories.
 	isDir, negated bool
 }
 
@@ -40,8 +42,11 @@ type ignoreRules []ignoreRule
 // readIgnoreRules reads the .terraformignore file of a directory, if it exists.
 func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 	data, err := bounded.ReadFile(filepath.Join(dir, ignoreName), maxIgnoreFile)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil, ignoreNotExist(err)
+		return nil, err
 	}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
@@ -68,7 +73,8 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 func (rules ignoreRules) ignores(file string) bool {
 	for _, r := range slices.Backward(rules) {
 		if !r.isDir && doublestar.MatchUnvalidated(r.pattern, file) || doublestar.MatchUnvalidated(r.pattern+"/**", file) {
-			// A directory matches DIR/**, but no file has the name of a directory.
+			// PATTERN/** also matches PATTERN itself, but a file never has the name of
+			// a directory.
 			return !r.negated
 		}
 	}

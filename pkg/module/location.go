@@ -2,7 +2,6 @@ package module
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/url"
 	"path"
@@ -20,7 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// location is the parsed location of a module package. It has the format of go-getter:
+// location is the parsed location of a module package. For the format, see
 // https://pkg.go.dev/github.com/hashicorp/go-getter#section-readme.
 type location struct {
 	origin.Location
@@ -28,12 +27,23 @@ type location struct {
 	url    *url.URL // without ref and subdirectory
 	ref    string   // of a git location
 	subdir string   // of the module in the package; can be a pattern
-	// pkg identifies the module in the progress of transfers.
+	// archive is the format of an archive, or empty if its file name determines the format.
+	archive string
+	// pkg identifies the module in progress reports.
 	pkg provider.Package
 }
 
 // scpForm matches git addresses such as git@example.org:acme/vpc.git.
 var scpForm = regexp.MustCompile(`^([\w.-]+@[\w.-]+):([^/].*)$`)
+
+// locate returns the location of a version in a module registry.
+func locate(ctx context.Context, from *origin.Modules, a provider.Address, v provider.Version) (location, error) {
+	located, err := from.Location(ctx, a, v)
+	if err != nil {
+		return location{}, err
+	}
+	return parseLocation(located)
+}
 
 // parseLocation parses a location from a registry. It rejects unsupported arguments
 // instead of ignoring them.
@@ -57,12 +67,12 @@ func parseLocation(from origin.Location) (location, error) {
 		l.url, err = url.Parse(text)
 	}
 	if err != nil {
-		return fail("it is not a valid URL")
+		return fail("not a valid URL")
 	}
 	if l.subdir = strings.TrimSuffix(l.subdir, "/"); l.subdir != "" && (!path.IsAbs("/"+l.subdir) || path.Clean("/"+l.subdir) != "/"+l.subdir) {
 		return fail("the subdirectory is not valid")
 	}
-	l.ref = arguments.Get("ref")
+	l.ref, l.archive = arguments.Get("ref"), arguments.Get("archive")
 	for name := range arguments {
 		switch {
 		case l.isGit && (name == "ref" || name == "depth"), !l.isGit && name == "archive":
@@ -87,30 +97,33 @@ func (l location) origin() string {
 	return httpclient.RedactText(l.Source)
 }
 
-// fetched is a package from its origin.
+// fetched is a package that was downloaded from its origin.
 type fetched struct {
-	files  []File
-	commit string // of a git repository
-	close  func()
+	files []File
+	// isUnwrapped reports whether unwrap removed a directory from the paths.
+	isUnwrapped bool
+	commit      string // of a git repository
+	close       func()
 }
 
 // fetch downloads the package.
-func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptions) (fetched, error) {
+func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptions) (f fetched, err error) {
 	switch {
 	case l.isGit:
 		c, err := git.Fetch(ctx, l.url, l.ref, git.Options{AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS})
 		if err != nil {
-			return fetched{}, err
+			return f, err
 		}
-		f := fetched{commit: c.ID, close: c.Close}
-		for _, file := range c.Files {
-			f.files = append(f.files, File(file))
-		}
-		return f, nil
+		f = fetched{files: c.Files, commit: c.ID, close: c.Close}
 	case l.url.Scheme == "oci":
-		return l.fetchArtifact(ctx, o)
+		f, err = l.fetchArtifact(ctx, o)
+	default:
+		f, err = l.readArchive(ctx, l.origin(), o.progress(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
 	}
-	return l.readArchive(ctx, l.origin(), o.progress(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
+	if err == nil && l.subdir == "*" {
+		f.unwrap()
+	}
+	return f, err
 }
 
 // fetchArtifact fetches the zip of a module in an OCI repository.
@@ -139,13 +152,16 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 	return l.readArchive(ctx, l.Source, o.progress(), func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, name) })
 }
 
-// directory returns the subdirectory of the module. If the location contains a pattern,
-// the pattern must match exactly one directory.
-func (l location) directory(files []File) (string, error) {
+// directory returns the subdirectory of the module in the package. If the location
+// contains a pattern, the pattern must match exactly one directory.
+func (l location) directory(f fetched) (string, error) {
+	if l.subdir == "" || f.isUnwrapped {
+		return "", nil
+	}
 	var found []string
 	elements := strings.Count(l.subdir, "/") + 1
-	for _, f := range files {
-		parts := strings.Split(f.Path, "/")
+	for _, file := range f.files {
+		parts := strings.Split(file.Path, "/")
 		if len(parts) <= elements {
 			continue
 		}
@@ -154,23 +170,24 @@ func (l location) directory(files []File) (string, error) {
 			found = append(found, dir)
 		}
 	}
-	switch {
-	case l.subdir == "":
-		return "", nil
-	case len(found) != 1:
-		return "", provider.Errorf(provider.NotFound, "%d directories of the package match the subdirectory %s, want one", len(found), fmt.Sprintf("%q", l.subdir))
+	if len(found) != 1 {
+		return "", provider.Errorf(provider.NotFound, "%d directories in the package match the subdirectory %q, want one", len(found), l.subdir)
 	}
 	return found[0], nil
 }
 
-// unwrap removes a directory from the paths of files if it contains all of them. Code
-// hosts add such a directory, whose name contains the commit, to archives.
-func unwrap(files []File, dir string) bool {
-	if slices.ContainsFunc(files, func(f File) bool { return !strings.HasPrefix(f.Path, dir+"/") }) {
-		return false
+// unwrap removes the first directory from the paths of the files if this directory
+// contains all files. Archives from code hosts contain such a directory.
+func (f *fetched) unwrap() {
+	if len(f.files) == 0 {
+		return
 	}
-	for i := range files {
-		files[i].Path = strings.TrimPrefix(files[i].Path, dir+"/")
+	dir, _, _ := strings.Cut(f.files[0].Path, "/")
+	if slices.ContainsFunc(f.files, func(file File) bool { return !strings.HasPrefix(file.Path, dir+"/") }) {
+		return
 	}
-	return true
+	for i := range f.files {
+		f.files[i].Path = strings.TrimPrefix(f.files[i].Path, dir+"/")
+	}
+	f.isUnwrapped = true
 }

@@ -20,22 +20,22 @@ import (
 
 // MirrorOptions configures [Mirror].
 type MirrorOptions struct {
-	// Options configures the run in the same way as for providers. Addresses have the
-	// form of [Address.InRegistry]. Target is required.
+	// Options has the same effect as in [mirror.Run]. Addresses have the form of
+	// [Address.InRegistry]. Target is required.
 	mirror.Options
-	// Open opens the OCI repository to which a module registry refers.
+	// Open opens the OCI repository that a module registry refers to.
 	Open func(template.Reference) (repository.Reader, error)
 	// AllowSubmodules omits submodules of git repositories. If false, commits with
 	// submodules are rejected.
 	AllowSubmodules bool
-	// AllowLFS accepts LFS pointers instead of their content. If false, commits with
-	// LFS pointers are rejected.
+	// AllowLFS accepts LFS pointers instead of the content of the files. If false,
+	// commits with LFS pointers are rejected.
 	AllowLFS bool
-	// Closure, if not nil, contains packages that are not fetched again.
+	// Closure, if not nil, contains packages that have already been fetched.
 	Closure *Closure
 }
 
-// progress returns the progress of transfers.
+// progress returns the callbacks for the progress of transfers.
 func (o MirrorOptions) progress() provider.Progress {
 	if o.Publisher == nil {
 		return provider.Progress{}
@@ -43,8 +43,8 @@ func (o MirrorOptions) progress() provider.Progress {
 	return o.Publisher.Progress
 }
 
-// InRegistry returns the address in the form of package origin: a provider address with
-// the type NAME/SYSTEM.
+// InRegistry returns the address in the form that package origin uses: a provider
+// address with the type NAME/SYSTEM.
 func (a Address) InRegistry() provider.Address {
 	return provider.Address{Host: a.Hostname, Namespace: a.Namespace, Type: a.Name + "/" + a.System}
 }
@@ -55,9 +55,9 @@ func FromRegistry(a provider.Address) Address {
 	return Address{Hostname: a.Host, Namespace: a.Namespace, Name: name, System: system}
 }
 
-// Mirror mirrors modules from their registries. Each version is packed in the same way
-// as by [Push], but without exclusions. If the origin has moved a version to a
-// different commit or zip, the result contains a *[repository.ConflictError].
+// Mirror mirrors modules from their registries. It packs all files of each version, and
+// pushes the package as [Push] does. If the origin has moved a version to a different
+// commit or zip, the version's result contains a *[repository.ConflictError].
 //
 // Mirror runs the git program for modules in git repositories.
 func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o MirrorOptions) error {
@@ -68,9 +68,9 @@ func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o M
 	return mirror.RunWith(ctx, from, requirements, o.Options, o.PublishFunc(from))
 }
 
-// PublishFunc returns the function with which [Mirror] publishes a version. If the Check
-// of its options is [repository.DepthIndex], it doesn't download an archive again if the
-// repository has a package from the same location.
+// PublishFunc returns the function that [Mirror] uses to publish a version. If Check in
+// the function's options is [repository.DepthIndex], and the repository has a package
+// from the same location, the function doesn't download the archive again.
 func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 	return func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
 		pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
@@ -91,11 +91,7 @@ func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 // mirrorOne mirrors a version of a module.
 func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (Result, error) {
 	// 1. Find the package.
-	located, err := from.Location(ctx, a, v)
-	if err != nil {
-		return Result{}, err
-	}
-	l, err := parseLocation(located)
+	l, err := locate(ctx, from, a, v)
 	if err != nil {
 		return Result{}, err
 	}
@@ -105,8 +101,8 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: l.origin(),
 	}}
 	options := PushOptions{Stage: p.Stage, Force: p.Force, Gates: p.Gates, DryRun: p.DryRun, Progress: o.progress()}
-	// 2. Don't fetch a package that the repository has.
-	f, isFetched := o.Closure.fetched(l)
+	// 2. Skip a package that the repository already has.
+	f, isFetched := o.Closure.find(l)
 	if l.isGit {
 		commit := f.commit
 		if !isFetched {
@@ -121,19 +117,16 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 			return stored, err
 		}
 	}
-	// 3. Fetch and push it.
+	// 3. Fetch and push the package.
 	if !isFetched {
 		if f, err = l.fetch(ctx, from, o); err != nil {
 			return Result{}, fmt.Errorf("fetching %s %s: %w", a, v, err)
 		}
 	}
 	defer f.close()
-	dir, err := l.directory(f.files)
+	dir, err := l.directory(f)
 	if err != nil {
 		return Result{}, err
-	}
-	if l.subdir == "*" && unwrap(f.files, dir) {
-		dir = ""
 	}
 	if dir != "" {
 		pkg.Annotations[artifact.AnnotationModuleSubdirectory] = dir
@@ -144,9 +137,9 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	return Push(ctx, repo, pkg, options)
 }
 
-// storedPackage compares the origin and the commit of a package with the repository,
-// without fetching files. If the repository has the package, the status of the result is
-// Unchanged. If the repository has a different commit for the version, the error is a
+// storedPackage checks whether the repository already has a package with the same origin
+// and commit, without fetching files. If it does, the status of the result is Unchanged.
+// If the repository has a different commit for the version, the error is a
 // *[repository.ConflictError]. Otherwise, the result is empty.
 func storedPackage(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
 	j := push{repo: repo, pkg: p, options: o}

@@ -12,31 +12,28 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/git"
 )
 
 // maxBuffered is the maximum size in bytes of files that are read only once.
 const maxBuffered = 8 << 20
 
-// dosEpoch is 1980-01-01 in the date format of zips, the earliest date. All files have
-// this date, so identical files result in identical zips.
+// maxBuffer is the maximum size in bytes of the buffer for reading files.
+const maxBuffer = 256 << 10
+
+// dosEpoch is 1980-01-01, the earliest date that the date format of zips supports. All
+// files have this date, so identical files result in identical zips.
 const dosEpoch = 1<<5 | 1
 
-// File is a file of a module package.
-type File struct {
-	// Path is relative to the root of the package, with slashes.
-	Path string
-	// Executable reports whether the file has the mode 0755 instead of 0644.
-	Executable bool
-	// Size is the size in bytes.
-	Size int64
-	// Open opens the content. Pack calls it twice for large files.
-	Open func(ctx context.Context) (io.ReadCloser, error)
-}
+// File is a file in a module package. Path is relative to the root of the package, with
+// slashes. Executable reports whether the file has the mode 0755 instead of 0644. Size
+// is the size in bytes. Open opens the content. It is called twice for large files.
+type File = git.File
 
 // Pack writes a zip with the files, sorted by path. Identical files result in identical
-// bytes on all systems. The zip contains no times. The files are not compressed,
+// bytes on all systems. The zip contains no timestamps. The files are not compressed,
 // because the output of compressors changes between versions. Pack returns an error if
-// the size of a file doesn't match.
+// the content of a file doesn't have the specified size.
 func Pack(ctx context.Context, files []File, w io.Writer) error {
 	files = slices.SortedFunc(slices.Values(files), func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	archive := zip.NewWriter(w)
@@ -49,17 +46,18 @@ func Pack(ctx context.Context, files []File, w io.Writer) error {
 }
 
 func packFile(ctx context.Context, archive *zip.Writer, f File) error {
-	// 1. The checksum, which precedes the content.
+	// 1. Compute the checksum, which precedes the content.
 	var content bytes.Buffer
 	keep := io.Discard
 	if f.Size <= maxBuffered {
+		content.Grow(int(f.Size))
 		keep = &content
 	}
 	sum, err := copyFile(ctx, keep, f)
 	if err != nil {
 		return err
 	}
-	// 2. The header and the content.
+	// 2. Write the header and the content.
 	size := uint64(f.Size) //nolint:gosec // copyFile has read this number of bytes
 	header := &zip.FileHeader{
 		Name: f.Path, Method: zip.Store, ReaderVersion: 20,
@@ -88,8 +86,8 @@ func packFile(ctx context.Context, archive *zip.Writer, f File) error {
 	return err
 }
 
-// errChanged is returned if a file changes while it is packed.
-var errChanged = errors.New("file changed while it was read")
+// errChanged is returned if a file changes while it is being packed.
+var errChanged = errors.New("file changed while being read")
 
 // copyFile copies the content of a file and returns its CRC-32.
 func copyFile(ctx context.Context, w io.Writer, f File) (sum uint32, err error) {
@@ -99,7 +97,8 @@ func copyFile(ctx context.Context, w io.Writer, f File) (sum uint32, err error) 
 	}
 	defer func() { _ = content.Close() }()
 	hash := crc32.NewIEEE()
-	n, err := io.Copy(io.MultiWriter(w, hash), io.LimitReader(bounded.Reader(ctx, content), f.Size+1))
+	buffer := make([]byte, min(f.Size+1, maxBuffer))
+	n, err := io.CopyBuffer(io.MultiWriter(w, hash), io.LimitReader(bounded.Reader(ctx, content), f.Size+1), buffer)
 	if err == nil && n != f.Size {
 		err = errChanged
 	}

@@ -19,23 +19,23 @@ import (
 type facts struct {
 	// denial is the denial of the version, or nil.
 	denial *repository.DecisionRecord
-	// released and pending are the contents of the version's tags. pending is read only
-	// with Stage.
+	// released and pending describe the content that the version's tags point to.
+	// pending is read only if Stage is set.
 	released, pending stored
-	// latest is the content of [LatestTag], which is read only with Latest.
+	// latest is the inspection of [LatestTag]. It is read only if Latest is set.
 	latest repository.Inspection
 }
 
-// stored is the content of a tag.
+// stored describes the content that a tag points to.
 type stored struct {
 	repository.Inspection
-	// manifest is the zero value if the tag has no module package.
+	// manifest is the zero value if the tag doesn't point to a module package.
 	manifest artifact.Manifest
-	// missing contains the blobs of the manifest that don't exist.
+	// missing contains the digests of the manifest's blobs that don't exist.
 	missing []digest.Digest
 }
 
-// at returns the content of a tag.
+// at returns the content that the version's tag or pending tag points to.
 func (f facts) at(tag string) stored {
 	if tag == f.pending.Tag {
 		return f.pending
@@ -43,7 +43,7 @@ func (f facts) at(tag string) stored {
 	return f.released
 }
 
-// isDenied reports whether the version is denied, and nothing overrides the denial.
+// isDenied reports whether the version is denied and nothing overrides the denial.
 func (f facts) isDenied(o PushOptions) bool {
 	return f.denial != nil && !o.Force && (o.Gates == nil || !o.Gates.Reconsider(*f.denial))
 }
@@ -66,7 +66,7 @@ func (j *push) gather(ctx context.Context) (f facts, err error) {
 	return f, err
 }
 
-// read reads a tag, and checks that the blobs of its manifest exist.
+// read inspects a tag, and determines which blobs of its manifest are missing.
 func (j *push) read(ctx context.Context, tag string) (s stored, err error) {
 	s.Inspection, err = repository.Inspect(ctx, j.repo, tag, repository.DepthBlobs)
 	found := s.At(provider.Platform{})
@@ -74,15 +74,15 @@ func (j *push) read(ctx context.Context, tag string) (s stored, err error) {
 	return s, err
 }
 
-// Plan describes the changes that are required so that a tag contains a package.
+// Plan describes the changes that are required to publish a package under a tag.
 type Plan struct {
 	Status publish.Status `json:"status"`
-	// Tag is the tag to write, or the tag that already has the package.
+	// Tag is the tag to write, or the tag that already points to the package.
 	Tag string `json:"tag"`
 	// From is the digest that the tag points to before the plan is executed. It is
 	// empty if the tag does not exist.
 	From digest.Digest `json:"from,omitempty"`
-	// Latest reports that the tag [LatestTag] is written.
+	// Latest reports whether the tag [LatestTag] is written.
 	Latest bool `json:"latest,omitempty"`
 }
 
@@ -109,7 +109,7 @@ func compare(target stored, zip provider.Package, o PushOptions) (Plan, error) {
 	case target.Dangling:
 		p.Status = publish.Repaired
 	case !target.Module:
-		reason = fmt.Sprintf("tag %s does not contain a module", target.Tag)
+		reason = fmt.Sprintf("tag %s does not point to a module", target.Tag)
 	case target.manifest.Zip.Digest != zip.Digest:
 		reason = fmt.Sprintf("tag %s contains the zip %s, not %s", target.Tag, target.manifest.Zip.Digest, zip.Digest)
 	case len(target.missing) > 0:

@@ -23,10 +23,10 @@ func (r Reference) Release() provider.Requirement {
 	return wanted
 }
 
-// Source returns the releases of the module in a repository. If the reference has a tag
-// or digest, the only release is the package to which the tag or digest refers. Source
+// Source returns a source for the module in a repository. If the reference has a tag or
+// digest, the only release is the package to which the tag or digest refers. Source
 // also returns the requirement that selects the package. If the tag or digest doesn't
-// exist, the error is [provider.ErrVersionNotFound].
+// exist, the error wraps [provider.ErrVersionNotFound].
 func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Source, provider.Requirement, error) {
 	wanted := r.Release()
 	open := func(provider.Address) (repository.Reader, error) { return repo, nil }
@@ -46,11 +46,11 @@ func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Sour
 	return oci.NewAt(open, r.Target(), v), wanted, nil
 }
 
-// Pull unpacks the newest package that a requirement selects into the directory dir.
-// The directory must be missing, empty, or already contain the package. It receives its
-// name only after the package is verified and complete. src and wanted are results of
-// [Source]. Results are passed to o.OnResult. Pull returns an error only if the context
-// is canceled or if dir is invalid.
+// Pull unpacks the newest package that a requirement selects into the directory dir. If
+// dir exists, it must be empty or already contain the package. The package appears in
+// dir only after it has been unpacked and verified. src and wanted come from [Source].
+// The result is passed to o.OnResult. Pull returns an error only if the context is
+// canceled or if dir is invalid.
 func Pull(ctx context.Context, src provider.Source, wanted provider.Requirement, dir string, o pull.ManyOptions) error {
 	sink, err := pull.NewModuleSink(dir)
 	if err != nil {

@@ -36,7 +36,7 @@ type Package struct {
 	Documents []provider.Document
 	// Annotations contains additional annotations of the manifest.
 	Annotations map[string]string
-	// address identifies the module in the progress of transfers.
+	// address identifies the module in progress reports.
 	address provider.Address
 }
 
@@ -50,18 +50,18 @@ type PushOptions struct {
 	// Force replaces conflicting content instead of returning an error, and overrides a
 	// denial.
 	Force bool
-	// Gates decide about the package before its tag is written. A held package gets its
-	// pending tag instead.
+	// Gates decide whether the package can be tagged. If a gate holds the package, its
+	// pending tag is written instead.
 	Gates publish.Gates
-	// DryRun computes the result and sends nothing. Gates don't run.
+	// DryRun computes the result without sending anything or running gates.
 	DryRun bool
-	// Signer, if not nil, signs a checksum file of the zip, unless the tag has a
-	// signature for the same zip. trust.Signer implements this interface.
+	// Signer, if not nil, signs a checksum file for the zip, unless the tagged package
+	// contains a signature for the same zip. trust.Signer implements this interface.
 	Signer artifact.Signer
-	// TempDir is the directory for the zip. If empty, the system's directory for
-	// temporary files is used.
+	// TempDir is the directory for the zip. If empty, the system's temporary directory
+	// is used.
 	TempDir string
-	// Progress receives the progress of transfers.
+	// Progress reports the progress of transfers.
 	Progress provider.Progress
 }
 
@@ -69,14 +69,14 @@ type PushOptions struct {
 type Result struct {
 	// Plan is the executed plan.
 	Plan
-	// Digest is the digest of the manifest. It is empty in a dry run that would send
-	// something.
+	// Digest is the digest of the manifest. It is empty in a dry run that would have
+	// pushed content.
 	Digest digest.Digest
-	// Zip describes the zip. Its Documents are the documents of the manifest.
+	// Zip describes the zip. Its Documents are the documents in the manifest.
 	Zip provider.Package
 	// Files is the number of files in the zip.
 	Files int
-	// Held describes why a gate holds the package, or is nil.
+	// Held is the reason a gate holds the package, or nil.
 	Held *publish.HeldError
 }
 
@@ -84,11 +84,11 @@ type Result struct {
 // tags. Pushing the package again has no effect. After a failure, pushing it again
 // completes it.
 //
-// If the tag of the version has a different zip, Push returns a
+// If the tag of the version points to a package with a different zip, Push returns a
 // *[repository.ConflictError]. For a denied version, it returns a
 // *[repository.DeniedError]. Force overrides both errors.
 func Push(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
-	// 1. The zip.
+	// 1. Create the zip.
 	if p.address == (provider.Address{}) {
 		p.address = provider.ModuleAddress(p.Name)
 	}
@@ -129,13 +129,13 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 	}
 }
 
-// push is one call of [Push].
+// push is one call to [Push].
 type push struct {
 	repo    repository.Repository
 	pkg     Package
 	zip     packedZip
 	options PushOptions
-	// held is set if a gate holds the package. Gates don't run again then.
+	// held is set if a gate holds the package. In this case, the gates don't run again.
 	held *publish.HeldError
 }
 
@@ -177,7 +177,7 @@ func zipName(module string, v provider.Version) string {
 // apply sends the zip, then the manifest, then the tags.
 func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 	target := f.at(done.Tag)
-	packed := artifact.Blob{Descriptor: target.Descriptor, Bytes: target.Bytes}
+	packed, now := artifact.Blob{Descriptor: target.Descriptor, Bytes: target.Bytes}, target.Inspection
 	if done.Status != publish.Unchanged {
 		if err := j.send(ctx, target.missing); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			return err
 		}
 		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
-		now, _, err := repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
+		now, _, err = repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
 			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed, f.released.Exists()) },
 		})
 		if err == nil && now.Digest != done.Digest {
@@ -222,14 +222,14 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 	if j.options.Gates == nil || j.options.Stage || done.Status == publish.Unchanged {
 		return nil
 	}
-	return repository.DropPending(ctx, j.repo, j.pkg.Version) // an earlier run might have held the package
+	return repository.DropPending(ctx, j.repo, j.pkg.Version, now) // an earlier run might have held the package
 }
 
 // errHeld is returned if a gate holds a package that was not staged.
 var errHeld = errors.New("a gate holds the package")
 
-// runGates runs the gates for a package whose content the repository has.
-func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob, live bool) (err error) {
+// runGates runs the gates for a package whose content is already in the repository.
+func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob, tagExists bool) (err error) {
 	if j.options.Gates == nil {
 		return nil
 	}
@@ -239,7 +239,7 @@ func (j *push) runGates(ctx context.Context, zip provider.Package, manifest arti
 	}
 	a := provider.ModuleAddress(name)
 	r := provider.Release{Address: a, Version: j.pkg.Version, Packages: []provider.Package{zip}}
-	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, Live: live, Signer: j.options.Signer}
+	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, TagExists: tagExists, Signer: j.options.Signer}
 	if j.held, err = j.options.Gates.Enforce(ctx, j.repo, c); j.held == nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (j *push) runGates(ctx context.Context, zip provider.Package, manifest arti
 	return errHeld
 }
 
-// writeLatest writes the tag latest. If another run moves the tag, the last run wins.
+// writeLatest writes the latest tag. If another run moves the tag, the last run wins.
 func (j *push) writeLatest(ctx context.Context, manifest artifact.Blob, was repository.Inspection) (err error) {
 	for range maxMoves {
 		if err = j.repo.PushTag(ctx, manifest, LatestTag, was.Digest); !errors.Is(err, repository.ErrTagMoved) {
@@ -262,8 +262,8 @@ func (j *push) writeLatest(ctx context.Context, manifest artifact.Blob, was repo
 	return repository.ErrTagMoved
 }
 
-// module returns the module package that the tag will contain. If the tag has the same
-// zip, its annotations and other documents are kept.
+// module returns the module package that the tag will point to. If the tagged package
+// has the same zip, its annotations and other documents are kept.
 func (j *push) module(target stored, done *Result) artifact.Module {
 	m := artifact.Module{Annotations: map[string]string{ocispec.AnnotationTitle: j.pkg.Name}}
 	maps.Copy(m.Annotations, j.pkg.Annotations)
@@ -281,13 +281,13 @@ func (j *push) module(target stored, done *Result) artifact.Module {
 	return m
 }
 
-// sumsName returns the name of the checksum file of a zip.
+// sumsName returns the name of a zip's checksum file.
 func sumsName(zip provider.Package) string {
 	return strings.TrimSuffix(zip.Filename, ".zip") + "_SHA256SUMS"
 }
 
-// isSigned reports whether a manifest contains the zip and a signature of its checksum
-// file.
+// isSigned reports whether a manifest contains the zip and a signature of the zip's
+// checksum file.
 func isSigned(stored artifact.Manifest, zip provider.Package) bool {
 	return stored.Zip.Digest == zip.Digest && slices.ContainsFunc(stored.Documents, func(layer ocispec.Descriptor) bool {
 		return layer.Annotations[ocispec.AnnotationTitle] == sumsName(zip)+".sig"
@@ -310,8 +310,8 @@ func sign(s artifact.Signer, zip provider.Package) ([]provider.Document, error) 
 	}, nil
 }
 
-// send sends the zip if the repository doesn't have it. missing contains the digests
-// that were found missing or damaged.
+// send sends the zip if the repository doesn't have it. missing contains the digests of
+// blobs that are missing or damaged.
 func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	pkg := j.zip.pkg
 	pkg.Address = j.pkg.address
@@ -336,7 +336,7 @@ func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	return err
 }
 
-// isMissing reports whether content or the repository doesn't exist.
+// isMissing reports whether err means that the content or the repository doesn't exist.
 func isMissing(err error) bool {
 	return errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
 }

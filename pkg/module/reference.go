@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 
@@ -24,7 +25,9 @@ const (
 
 // tagRule matches tags. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pulling-manifests.
-var tagRule = regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+var tagRule = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[a-zA-Z0-9_][a-zA-Z0-9._-]{0,127}$`)
+})
 
 // Reference identifies a module package in a repository. At most one of Version, Tag,
 // and Digest is set. Create references with [ParseReference].
@@ -37,7 +40,7 @@ type Reference struct {
 }
 
 // IsReference reports whether an argument is a [Reference], as opposed to an address.
-// Addresses of providers and modules never start with the prefix of a reference.
+// Addresses of providers and modules never start with the prefixes of references.
 func IsReference(s string) bool {
 	return strings.HasPrefix(s, scheme) || strings.HasPrefix(s, layoutPrefix)
 }
@@ -97,15 +100,15 @@ func parseQuery(query string) (tag string, of digest.Digest, problem string) {
 	tag, of = values.Get("tag"), digest.Digest(values.Get("digest"))
 	switch {
 	case of != "" && of.Validate() != nil:
-		problem = "the digest is invalid: want sha256: and 64 hexadecimal digits"
-	case of == "" && !tagRule.MatchString(tag):
+		problem = "invalid digest: want sha256: followed by 64 hexadecimal digits"
+	case of == "" && !tagRule().MatchString(tag):
 		problem = "the query must be ?tag=TAG or ?digest=DIGEST"
 	}
 	return tag, of, problem
 }
 
-// Target returns the digest, the tag, or the tag of the version, whichever the
-// reference contains. If the reference contains none of them, it returns "".
+// Target returns the digest, the tag, or the tag of the version in the reference. If
+// the reference contains none of these, it returns "".
 func (r Reference) Target() string {
 	switch {
 	case r.Digest != "":
@@ -117,7 +120,7 @@ func (r Reference) Target() string {
 }
 
 // Name returns the name of the module: the last part of the repository's name or of the
-// layout's directory. If this part can't be part of a file name, Name returns "module".
+// layout's directory. If this part is not valid in a file name, Name returns "module".
 func (r Reference) Name() string {
 	if !r.Repository.IsLayout() {
 		return path.Base(r.Repository.Name)

@@ -10,7 +10,7 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 )
 
-// DefaultHost is the origin registry of addresses without a host. It is OpenTofu's
+// DefaultHost is the origin registry for addresses without a host. It is OpenTofu's
 // registry. The address library might use a different default.
 const DefaultHost = svchost.Hostname("registry.opentofu.org")
 
@@ -22,8 +22,7 @@ type Address struct {
 	// Host is the normalized host name of the origin registry: Punycode in lower case,
 	// followed by ":port" if the address has a port.
 	Host svchost.Hostname
-	// Namespace and Type are lower-case DNS labels. They can contain letters beyond
-	// ASCII.
+	// Namespace and Type are lower-case DNS labels. They can contain non-ASCII letters.
 	Namespace, Type string
 }
 
@@ -75,9 +74,9 @@ func ParseAddress(s string) (Address, error) {
 	return Address{Host: host, Namespace: namespace, Type: typ}, nil
 }
 
-// ParseHost parses "host" or "host:port" in Unicode and returns the form for
-// comparison. It rejects names that the library accepts but can't display without a
-// panic, such as names with invalid UTF-8.
+// ParseHost parses "host" or "host:port" in Unicode and returns the normalized form. It
+// rejects names that the library accepts but can't convert back to Unicode, such as
+// names with invalid UTF-8.
 func ParseHost(s string) (svchost.Hostname, error) {
 	host, err := svchost.ForComparison(s)
 	if err != nil {
@@ -89,8 +88,8 @@ func ParseHost(s string) (svchost.Hostname, error) {
 	return host, nil
 }
 
-// parsePart normalizes a namespace or type. If the part is not valid, problem describes
-// why.
+// parsePart normalizes a namespace or type. If the part is not valid, problem is the
+// reason.
 func parsePart(s string) (part, problem string) {
 	switch s {
 	case "":
@@ -103,17 +102,17 @@ func parsePart(s string) (part, problem string) {
 		return "", "is not valid: " + err.Error()
 	}
 	// The library checks for dots and dashes before normalization. Normalization then
-	// converts U+3002 to a dot and removes soft hyphens.
+	// converts U+3002 to a dot and removes soft hyphens, so check again.
 	if again, err := tfaddr.ParseProviderPart(part); err != nil || again != part {
 		return "", "contains characters that are not allowed in names"
 	}
 	return part, ""
 }
 
-// ModuleAddress returns the address of the module in a repository. Use it for flows
-// that process the module in the same way as a provider. The repository is a reference
-// such as oci://ghcr.io/acme/modules/vpc. The release of a module has one package,
-// whose platform is the zero value.
+// ModuleAddress returns the address of the module in a repository. Use it in flows that
+// process modules in the same way as providers. The repository is a reference such as
+// oci://ghcr.io/acme/modules/vpc. The release of a module has one package, whose
+// platform is the zero value.
 func ModuleAddress(repository string) Address { return Address{Type: repository} }
 
 // IsModule reports whether the address is a [ModuleAddress].

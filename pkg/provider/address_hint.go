@@ -9,8 +9,8 @@ import (
 // scheme matches the scheme of a URL.
 var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
 
-// diagnoseAddress detects common mistakes in addresses. For unknown mistakes, problem
-// is empty.
+// diagnoseAddress detects common mistakes in addresses. If it detects none, problem is
+// empty.
 func diagnoseAddress(s string) (offset int, problem string) {
 	if found := scheme.FindString(s); found != "" {
 		return 0, "must not contain a scheme; remove " + found
@@ -34,7 +34,7 @@ func diagnoseAddress(s string) (offset int, problem string) {
 	case err == nil && strings.Count(s, "/") == 2 && strings.Contains(s[slash+1:], "."):
 		return slash, fmt.Sprintf("specify the version after an @: %s@%s", s[:slash], s[slash+1:])
 	case strings.Count(s, "/") == 1 && strings.Contains(s[:slash], "."):
-		return slash, fmt.Sprintf("the namespace after the host %s is missing: must be HOST/NAMESPACE/TYPE", s[:slash])
+		return slash, fmt.Sprintf("the namespace after the host %s is missing; must be HOST/NAMESPACE/TYPE", s[:slash])
 	}
 	return 0, ""
 }
@@ -42,20 +42,20 @@ func diagnoseAddress(s string) (offset int, problem string) {
 var (
 	// wildcards matches versions that end in a wildcard, with or without an operator.
 	wildcards = regexp.MustCompile(`^[<>=!~ ]*([0-9]+(?:\.[0-9]+)*)\.[xX*]`)
-	// prefixed matches versions with the "v" of a tag.
+	// prefixed matches versions that start with "v", as many tags do.
 	prefixed = regexp.MustCompile(`^[<>=!~ ]*[vV]([0-9].*)$`)
 	// word matches a letter where a number is expected.
 	word = regexp.MustCompile(`^[<>=!~ ]*[A-Za-z]`)
 )
 
-// constraintProblem describes the problem with a constraint that the library rejects.
-// For unknown mistakes, it returns the text of err.
+// constraintProblem explains why a constraint that the library rejects is invalid. If
+// it detects no common mistake, it returns the text of err.
 func constraintProblem(text string, err error) string {
 	if found := wildcards.FindStringSubmatch(text); found != nil {
 		return fmt.Sprintf("wildcards are not supported; to match all %s.x versions, use ~> %[1]s.0", found[1])
 	}
 	if found := prefixed.FindStringSubmatch(text); found != nil {
-		return "a version must not start with v: " + found[1]
+		return "a version must not start with v; use " + found[1]
 	}
 	if word.MatchString(text) {
 		return "must be a version or a comparison, such as 5.64.0, ~> 5.0, or >= 5.0"

@@ -4,17 +4,17 @@ import "strings"
 
 // Alias allows releases that are stored under one provider's address to be used for a
 // different provider. The registries of OpenTofu and HashiCorp offer different
-// packages, signed with different keys, under equal names. Therefore, substituting one
-// registry's packages for the other's requires an explicit declaration.
+// packages, signed with different keys, under the same names. Therefore, substituting
+// one registry's packages for the other's requires an explicit declaration.
 type Alias struct {
 	// Requested matches the requested address. Stored matches the address under which
 	// the release is stored.
 	Requested, Stored Pattern
 }
 
-// ParseAlias parses "REQUESTED=STORED". Both parts are patterns, which must have the
-// same type or a wildcard type, because providers of different types are different
-// programs. Errors are of type *[SyntaxError], with offsets into s.
+// ParseAlias parses "REQUESTED=STORED". Both parts are patterns. Unless one of their
+// types is a wildcard, the types must be equal, because providers of different types
+// are different programs. Errors are of type *[SyntaxError], with offsets into s.
 func ParseAlias(s string) (Alias, error) {
 	requested, stored, found := strings.Cut(s, "=")
 	if !found {
@@ -37,8 +37,8 @@ func ParseAlias(s string) (Alias, error) {
 // String returns the form that [ParseAlias] parses.
 func (x Alias) String() string { return x.Requested.String() + "=" + x.Stored.String() }
 
-// allows reports whether the alias covers both addresses. Parts that are wildcards in
-// both patterns must be equal.
+// allows reports whether the alias covers both addresses. If a part is a wildcard in
+// both patterns, it must be equal in both addresses.
 func (x Alias) allows(requested, stored Address) bool {
 	open := func(p, q string) bool { return p == wildcard && q == wildcard }
 	return x.Requested.Match(requested) && x.Stored.Match(stored) &&
@@ -49,9 +49,9 @@ func (x Alias) allows(requested, stored Address) bool {
 // Aliases lists all declared aliases. An empty list allows no substitution.
 type Aliases []Alias
 
-// Allow reports whether a release that is stored under one provider's address can be
-// used for a different provider. The addresses must be equal, or they must have the
-// same type and be covered by an alias.
+// Allow reports whether a release with the stored address can be used for the requested
+// address. The addresses must be equal, or they must have the same type and be covered
+// by an alias.
 func (as Aliases) Allow(requested, stored Address) bool {
 	if requested == stored {
 		return true

@@ -122,7 +122,7 @@ func TestParseConstraintErrorOffset(t *testing.T) {
 		{"nothing", "", 0, "a constraint is empty"},
 		{"a comma at the end", "> 1.0,", 6, "a constraint is empty"},
 		{"two commas", "> 1.0, , < 2", 6, "a constraint is empty"},
-		{"a leading v", ">= 1.0, < v2.0", 8, "a version must not start with v: 2.0"},
+		{"a leading v", ">= 1.0, < v2.0", 8, "a version must not start with v; use 2.0"},
 		{"an invalid operator", "~> 5.0,   => 5.1", 10, `did you mean ">="?`},
 		{"npm's operator", "^1.0", 0, `invalid constraint operator "^"`},
 		{"a wildcard", "> 1.0, 1.x", 7, "wildcards are not supported; to match all 1.x versions, use ~> 1.0"},

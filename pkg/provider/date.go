@@ -2,7 +2,7 @@ package provider
 
 import "time"
 
-// CleanDate returns the date of a version in the form of [Release], which is in UTC and
+// CleanDate returns the date of a version in the form that [Release] uses: in UTC and
 // truncated to seconds. It returns the zero time for implausible dates. A date is
 // implausible if it is before 2014, when the first provider was written, or after the
 // year 9999, which RFC 3339 can't represent.

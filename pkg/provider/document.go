@@ -9,25 +9,25 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// DocumentKind classifies documents, independent of their formats.
+// DocumentKind classifies documents, independently of their formats.
 type DocumentKind string
 
 // The kinds of documents.
 const (
 	// KindSums is a SHA256SUMS file.
 	KindSums DocumentKind = "checksums"
-	// KindSignature is a detached OpenPGP signature. If its scope is the release, it
-	// signs SHA256SUMS. If its scope is a package, it signs a zip.
+	// KindSignature is a detached OpenPGP signature. If its scope is the release, it is
+	// a signature of SHA256SUMS. If its scope is a package, it is a signature of a zip.
 	KindSignature DocumentKind = "signature"
-	// KindKeys is a file of armored OpenPGP keys, as offered by the origin registry.
+	// KindKeys is a file of armored OpenPGP keys, as provided by the origin registry.
 	KindKeys DocumentKind = "keys"
 	// KindSBOM is a software bill of materials.
 	KindSBOM DocumentKind = "sbom"
-	// KindProvenance is a statement of how the packages were built.
+	// KindProvenance is a statement about how the packages were built.
 	KindProvenance DocumentKind = "provenance"
 	// KindSigstore is a Sigstore bundle, which contains a signature or an attestation
-	// with the data to verify it. If its scope is the release, it is about SHA256SUMS
-	// or all packages. If its scope is a package, it is about a zip.
+	// together with the data needed to verify it. If its scope is the release, it is
+	// about SHA256SUMS or all packages. If its scope is a package, it is about a zip.
 	KindSigstore DocumentKind = "sigstore"
 	// KindOther is any other document.
 	KindOther DocumentKind = "other"
@@ -54,14 +54,14 @@ type Document struct {
 	Digest    digest.Digest
 	// Size is the size in bytes.
 	Size int64
-	// Bytes is the content if the source keeps it in memory, such as SHA256SUMS, its
-	// signature, and keys. Otherwise, it is nil.
+	// Bytes is the content if the source keeps it in memory, as it does for SHA256SUMS,
+	// its signature, and keys. Otherwise, Bytes is nil.
 	Bytes []byte
-	// Content opens the document if Bytes is nil. Like the reader of [Source] Open, the
-	// returned reader verifies the content.
+	// Content opens the document if Bytes is nil. Like [Source] Open, it returns a
+	// reader that verifies the content.
 	Content func(ctx context.Context) (io.ReadCloser, error)
-	// Generated reports that the source generated the document. The source can generate
-	// the document again after packages are added.
+	// Generated reports whether the source generated the document. If so, the source
+	// can generate it again after packages are added.
 	Generated bool
 }
 
@@ -75,7 +75,7 @@ func (d Document) WithBytes(content []byte) Document {
 	return d
 }
 
-// Open returns a verifying reader of the document. It returns the errors of Content. If
+// Open returns a reader that verifies the document. It returns errors from Content. If
 // the document has neither Bytes nor Content, the error is of the kind [Refused].
 func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	switch {
@@ -87,7 +87,7 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	return nil, Errorf(Refused, "opening document %s: no content", d.Name)
 }
 
-// Read returns the content of the document. It returns the errors of Open.
+// Read returns the content of the document. It returns errors from Open.
 func (d Document) Read(ctx context.Context) ([]byte, error) {
 	if d.Bytes != nil {
 		return d.Bytes, nil
@@ -97,7 +97,8 @@ func (d Document) Read(ctx context.Context) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = body.Close() }()
-	// A verifying reader ends at Size. The limit applies to readers that don't verify.
+	// The limit is for readers that don't verify the content. Readers that verify it
+	// return at most Size bytes.
 	data := bytes.NewBuffer(make([]byte, 0, max(d.Size, 0)+bytes.MinRead))
 	if _, err := data.ReadFrom(io.LimitReader(body, d.Size+1)); err != nil {
 		return nil, fmt.Errorf("fetching %s: %w", d.Name, err)

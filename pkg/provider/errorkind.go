@@ -29,7 +29,7 @@ const (
 
 var kinds = []ErrorKind{Unverified, Conflict, Misuse, Denied, NotFound, Interrupted, Malformed, Transient, Refused}
 
-// KindOf returns the kind of err. If an error in its tree has a method Kind, KindOf
+// KindOf returns the kind of err. If an error in its tree has a Kind method, KindOf
 // returns the result of this method. For a canceled context, it returns [Interrupted].
 // Otherwise, it returns [Unknown].
 func KindOf(err error) ErrorKind {

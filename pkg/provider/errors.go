@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Errors that all implementations of [Source] return. Test for them with [errors.Is].
+// Errors that implementations of [Source] return. Test for them with [errors.Is].
 var (
 	// ErrProviderNotFound is returned if the source does not have the provider.
 	ErrProviderNotFound = Errorf(NotFound, "provider not found")
@@ -28,8 +28,8 @@ type PlatformError struct {
 	Wanted Platform
 	// Have lists the platforms of the release in sorted order.
 	Have []Platform
-	// Listed is the error of requesting the package if the release lists the platform.
-	// Otherwise, it is nil.
+	// If the release lists the platform, Listed is the error that occurred when the
+	// package was requested. Otherwise, it is nil.
 	Listed error
 }
 
@@ -43,8 +43,8 @@ func (e *PlatformError) Error() string {
 // Kind returns [NotFound].
 func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
-// Within returns the error's text without the release a and v, for messages that already
-// contain the release.
+// Within returns the error's text for messages that already name version v of a. If the
+// error concerns this release, the text does not repeat it.
 func (e *PlatformError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -55,7 +55,7 @@ func (e *PlatformError) Within(a Address, v Version) string {
 func (e *PlatformError) problem(verb string) string {
 	listed := ""
 	if e.Listed != nil {
-		listed = fmt.Sprintf(", although it is listed: %v", e.Listed)
+		listed = fmt.Sprintf(", although the release lists %s: %v", e.Wanted, e.Listed)
 	}
 	switch {
 	case len(e.Have) == 0 && listed != "":
@@ -68,9 +68,9 @@ func (e *PlatformError) problem(verb string) string {
 	return fmt.Sprintf("%sno package for %s, only for %s%s", verb, e.Wanted, join(e.Have), listed)
 }
 
-// SyntaxError reports that a string is invalid, and the position of the problem.
+// SyntaxError reports an invalid string and the position of the problem.
 type SyntaxError struct {
-	// The kind of value, such as "provider address" or "platform".
+	// What is the kind of value, such as "provider address" or "platform".
 	What string
 	// Input is the complete string.
 	Input string
@@ -80,7 +80,7 @@ type SyntaxError struct {
 	Problem string
 }
 
-// Error hides passwords in Input, for example in a URL that was given instead of a
+// Error hides passwords in Input, for example in a URL that was specified instead of a
 // host.
 func (e *SyntaxError) Error() string {
 	input, column := e.shown()
@@ -90,8 +90,8 @@ func (e *SyntaxError) Error() string {
 // Kind returns [Malformed].
 func (e *SyntaxError) Kind() ErrorKind { return Malformed }
 
-// shown returns the input without passwords, and the column of the problem. Columns
-// count characters from 1.
+// shown returns the input without passwords, and the column of the problem. Columns are
+// counted in characters, starting at 1.
 func (e *SyntaxError) shown() (input string, column int) {
 	input, offset := text.RedactUserinfoAt(e.Input, min(max(e.Offset, 0), len(e.Input)))
 	return input, len([]rune(input[:offset])) + 1

@@ -27,7 +27,7 @@ func Filename(a Address, v Version, p Platform) string {
 
 // ParseFilename splits a file name of the form
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip into its parts, without validating them.
-// ok is false if the name has a different form.
+// ok is false if the name does not have this form.
 func ParseFilename(name string) (typ, version, platform string, ok bool) {
 	middle, found := strings.CutPrefix(name, filenameStart)
 	stem, isZip := strings.CutSuffix(middle, filenameEnd)
@@ -49,8 +49,8 @@ func SumsName(a Address, v Version) string {
 const maxFilenameLength = 255
 
 // CheckFilename rejects names that could escape a directory or that a file system could
-// interpret in a special way. It rejects names with separators, "..", leading dots or
-// dashes, control characters, or the syntax of Windows devices and streams.
+// treat specially. It rejects names with separators, "..", leading dots or dashes,
+// control characters, or the syntax of Windows devices and streams.
 func CheckFilename(name string) error {
 	switch {
 	case name == "":

@@ -29,12 +29,12 @@ func (e *IdentityError) Error() string {
 // Kind returns [Unverified].
 func (e *IdentityError) Kind() ErrorKind { return Unverified }
 
-// CheckIdentity rejects a package whose file name contains a different type, version,
-// or platform. Otherwise, an old package with valid checksums and signatures could be
-// passed off as a newer release. The case of the name and a "v" before the version are
-// ignored. Names that do not have the form of a package file name are accepted. The
-// file name of a module is only checked for a different version. Errors are of type
-// *[IdentityError].
+// CheckIdentity returns an error if the package's file name contains the type, version,
+// or platform of a different package. Without this check, an old package with valid
+// checksums and signatures could be passed off as a newer release. The case of the name
+// and a "v" before the version are ignored. Names that do not have the form of a package
+// file name are accepted. In the file name of a module, only the version is checked.
+// Errors are of type *[IdentityError].
 func (p Package) CheckIdentity() error {
 	name := cmp.Or(p.ListedAs, p.Filename)
 	if p.Address.IsModule() {
@@ -47,8 +47,9 @@ func (p Package) CheckIdentity() error {
 	return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 }
 
-// checkModule rejects a name of the form NAME_VERSION.zip with a different version. NAME
-// can differ, because a module can be copied to a repository with a different name.
+// checkModule rejects a name of the form NAME_VERSION.zip if VERSION is not the
+// package's version. NAME can differ, because a module can be copied to a repository
+// with a different name.
 func (p Package) checkModule(name string) error {
 	stem, isZip := strings.CutSuffix(name, filenameEnd)
 	at := strings.LastIndexByte(stem, '_')
@@ -59,8 +60,8 @@ func (p Package) checkModule(name string) error {
 	return &IdentityError{p, name, stem[:at], v.String(), p.Platform.String()}
 }
 
-// CheckConventional rejects a file name for the package if the name is not of the form
-// terraform-provider-TYPE_VERSION_OS_ARCH.zip, or if it is the name of a different
+// CheckConventional rejects a file name for the package if the name does not have the
+// form terraform-provider-TYPE_VERSION_OS_ARCH.zip, or if it is the name of a different
 // package. The version can be written differently, such as 1.0 for 1.0.0. Errors are of
 // type *[IdentityError].
 func (p Package) CheckConventional(name string) error {
@@ -71,7 +72,7 @@ func (p Package) CheckConventional(name string) error {
 	if !parsed.is(p) {
 		return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 	}
-	// Other tools don't find names in a different case or with a "v".
+	// Other tools don't find files if their names differ in case or contain a "v".
 	typ, version, platform, ok := ParseFilename(name)
 	if v, err := ParseVersion(version); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
 		return &IdentityError{Package: p, Name: name}
@@ -90,8 +91,9 @@ func (n parsedName) is(p Package) bool {
 	return n.typ == p.Address.Type && n.version == p.Version && n.platform == p.Platform
 }
 
-// readFilename is less strict than [ParseFilename], because case-insensitive file systems
-// treat NULL and null as the same file.
+// readFilename parses a file name like [ParseFilename], but ignores the case of all
+// parts except the version, because case-insensitive file systems treat NULL and null
+// as the same name.
 func readFilename(name string) (n parsedName, ok bool) {
 	if len(name) < len(filenameStart)+len(filenameEnd) {
 		return parsedName{}, false

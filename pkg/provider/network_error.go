@@ -37,7 +37,7 @@ func (e *StatusError) Error() string {
 	return b.String()
 }
 
-// Kind returns [Denied] for 401 and 403, and otherwise [Transient].
+// Kind returns [Denied] for 401 and 403, and [Transient] for other statuses.
 func (e *StatusError) Kind() ErrorKind {
 	if e.Is(ErrDenied) {
 		return Denied
@@ -45,13 +45,13 @@ func (e *StatusError) Kind() ErrorKind {
 	return Transient
 }
 
-// Is reports that 401 and 403 match [ErrDenied].
+// Is makes 401 and 403 match [ErrDenied].
 func (e *StatusError) Is(target error) bool {
 	return target == ErrDenied && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }
 
 // TransientError reports that all attempts failed with errors that might be temporary,
-// such as broken connections or missing responses. It wraps the error of the last
+// such as broken connections or missing responses. It wraps the error from the last
 // attempt.
 type TransientError struct {
 	Tries int
@@ -63,10 +63,10 @@ func (e *TransientError) Error() string { return fmt.Sprintf("after %d tries: %v
 // Kind returns [Transient].
 func (e *TransientError) Kind() ErrorKind { return Transient }
 
-// Unwrap returns the error of the last attempt.
+// Unwrap returns the error from the last attempt.
 func (e *TransientError) Unwrap() error { return e.Err }
 
-// ProxyError reports that a proxy from the environment does not establish a connection.
+// ProxyError reports that a proxy from the environment did not establish a connection.
 type ProxyError struct {
 	// Proxy is the URL of the proxy without the password.
 	Proxy string
@@ -94,8 +94,8 @@ func (e *ProxyError) Error() string {
 // Unwrap returns the underlying error.
 func (e *ProxyError) Unwrap() error { return e.Err }
 
-// Kind returns [Denied] if the proxy requires different credentials, and otherwise
-// [Transient].
+// Kind returns [Denied] if the proxy requires different credentials. Otherwise, it
+// returns [Transient].
 func (e *ProxyError) Kind() ErrorKind {
 	if e.Status == http.StatusProxyAuthRequired {
 		return Denied

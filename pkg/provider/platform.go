@@ -33,7 +33,7 @@ func ParsePlatform(s string) (Platform, error) {
 		}
 	}
 	if os == "" || arch == "" {
-		return fail(0, "must name both operating system and architecture, such as linux_amd64")
+		return fail(0, "must contain both an operating system and an architecture, such as linux_amd64")
 	}
 	return Platform{OS: os, Arch: arch}, nil
 }

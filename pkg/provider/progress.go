@@ -1,7 +1,7 @@
 package provider
 
-// Progress contains callbacks for the progress of transfers. They don't affect any
-// results. Each callback can be nil, and can be called concurrently.
+// Progress contains callbacks that report the progress of transfers. They don't affect
+// any results. Each callback can be nil, and can be called concurrently.
 type Progress struct {
 	// Begin is called when the transfer of a package starts. total is its size in
 	// bytes, or -1 if unknown. After a failure, the transfer of the same package can

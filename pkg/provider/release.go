@@ -7,7 +7,7 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// Package is one zip archive: a provider of one version for one platform.
+// Package is the zip archive of one provider version for one platform.
 type Package struct {
 	Address  Address
 	Version  Version
@@ -16,7 +16,7 @@ type Package struct {
 	// [Filename]. Only this name is used for files.
 	Filename string
 	// ListedAs is the name of the archive in SHA256SUMS if it differs from Filename,
-	// because artifacts of other tools can have different titles. It is only used to look
+	// because artifacts from other tools can have different titles. It is only used to look
 	// up checksums, never as a path.
 	ListedAs string
 	// Digest is the SHA-256 digest of the archive. Its hexadecimal form appears in
@@ -40,7 +40,7 @@ type Release struct {
 	Version Version
 	// Packages lists one package per platform, sorted by platform.
 	Packages []Package
-	// Protocols lists the plugin protocol versions, such as "5.0", as stated by the
+	// Protocols lists the plugin protocol versions, such as "5.0", according to the
 	// origin registry. It is empty if unknown.
 	Protocols []string
 	// Published is the publication date from the origin registry, in UTC and truncated
@@ -67,7 +67,7 @@ type Stored struct {
 	Digest digest.Digest
 }
 
-// Document returns the first document of a kind.
+// Document returns the first document of the given kind.
 func (r Release) Document(kind DocumentKind) (Document, bool) {
 	for _, d := range r.Documents {
 		if d.Kind == kind {

@@ -3,8 +3,8 @@ package provider
 import "strings"
 
 // Error adds an operation, a provider, and optionally a version and a platform to an
-// error. If errors of this type are nested, for example an error of a repository in an
-// error of a source, the text mentions the release only once.
+// error. If errors of this type are nested, for example a repository's error in a
+// source's error, the text mentions the release only once.
 type Error struct {
 	// Op is the operation that failed, such as "reading".
 	Op      string
@@ -30,9 +30,9 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Within returns the error's text without the release a and v, for messages that already
-// contain the release. It also omits Op, unless Op has the suffix " of", as in "fetching
-// checksums of".
+// Within returns the error's text for messages that already name version v of a. If the
+// error concerns this release, the text omits it, and also omits Op unless Op has the
+// suffix " of", as in "fetching checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
@@ -47,8 +47,8 @@ func (e *Error) Within(a Address, v Version) string {
 	return text
 }
 
-// errorWithin returns the text of err without the release a and v, if err or the errors
-// that it joins have a method Within.
+// errorWithin returns the text of err. If err, or an error that it joins, has a Within
+// method, the result contains the text that this method returns.
 func errorWithin(err error, a Address, v Version) string {
 	if e, ok := err.(interface{ Within(Address, Version) string }); ok {
 		return e.Within(a, v)
@@ -72,7 +72,7 @@ type VersionError struct {
 	// Version is the requested version. It is the zero value if Wanted is set.
 	Version Version
 	Wanted  Constraint
-	// Where is the searched location if it is not a registry.
+	// Where is the location that was searched, if it is not a registry.
 	Where string
 	// Have lists the existing versions.
 	Have []Version
@@ -100,8 +100,8 @@ func (e *VersionError) Error() string {
 	return text + "; " + SomeVersions(e.Have)
 }
 
-// Within returns the error's text without the release, for messages that already
-// contain the release.
+// Within returns the error's text for messages that already name version v of a. If the
+// error concerns this release, the text does not repeat it.
 func (e *VersionError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

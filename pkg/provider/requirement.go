@@ -13,8 +13,8 @@ type Requirement struct {
 	Constraint Constraint
 }
 
-// latest is the word that other programs use for the newest version. It has the same
-// meaning as no constraint.
+// latest is the word that other programs use for the newest version. It is equivalent
+// to no constraint.
 const latest = "latest"
 
 // ParseRequirement parses "[HOST/]NAMESPACE/TYPE[@CONSTRAINT]". "@latest" means no
@@ -67,9 +67,9 @@ func (r Requirement) Select(versions []Version, n int) ([]Version, error) {
 	return met, nil
 }
 
-// PreReleases returns the pre-releases that do not meet the requirement although their
-// releases would, newest first. For example, 4.0.0-beta1 does not meet ">= 3.0.0". If
-// the constraint is an exact version, PreReleases returns nil.
+// PreReleases returns, newest first, the pre-releases that do not meet the requirement
+// although their final releases would. For example, 4.0.0-beta1 does not meet ">=
+// 3.0.0". If the constraint is an exact version, PreReleases returns nil.
 func (r Requirement) PreReleases(versions []Version) []Version {
 	var left []Version
 	if _, exact := r.Constraint.Exact(); exact {

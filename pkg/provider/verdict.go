@@ -18,9 +18,9 @@ const (
 	TrustUnpinned Trust = "unpinned"
 	// TrustUntrusted means that an untrusted key signed the release.
 	TrustUntrusted Trust = "untrusted"
-	// TrustRevoked means that the owner has revoked the key that signed the release.
+	// TrustRevoked means that the key that signed the release was revoked by its owner.
 	TrustRevoked Trust = "revoked"
-	// TrustUnknown means that the key to verify the signature is missing.
+	// TrustUnknown means that the key needed to verify the signature is missing.
 	TrustUnknown Trust = "unknown-key"
 	// TrustUnsigned means that the release has no signature.
 	TrustUnsigned Trust = "unsigned"
@@ -36,6 +36,10 @@ type Verdict struct {
 	// upper-case hexadecimal digits. If the key is unknown, it is the identifier in the
 	// signature, which can be a key ID of 16 digits or empty.
 	Fingerprint string
+	// Signer is the primary user ID of this key, such as "Jane <jane@example.com>". The
+	// owner of the key chose it, so it proves nothing on its own. It is empty if the key
+	// is unknown.
+	Signer string
 	// Expired is the time at which the key or the signature expired. It is zero if
 	// neither has expired or the time is unknown.
 	Expired time.Time
@@ -80,5 +84,5 @@ func (v Verdict) since() string {
 	if v.Expired.IsZero() {
 		return ""
 	}
-	return " since " + v.Expired.UTC().Format(time.DateOnly)
+	return " on " + v.Expired.UTC().Format(time.DateOnly)
 }

@@ -12,14 +12,14 @@ import (
 // an OCI tag.
 const maxVersionLength = 128
 
-// Version is a provider version. OpenTofu interprets versions with the same library.
+// Version is a provider version. OpenTofu parses versions with the same library.
 // Versions are comparable using ==.
 type Version struct {
 	v versions.Version
 }
 
 // ParseVersion parses a version, such as "1.2.3" or "1.2.3-beta1+meta", as OpenTofu
-// does. Missing numbers are zero, and a leading "v" is an error. Errors are of type
+// does. Missing numbers are zero, and a leading "v" is not allowed. Errors are of type
 // *[SyntaxError].
 func ParseVersion(s string) (Version, error) {
 	fail := func(offset int, problem string) (Version, error) {
@@ -41,9 +41,9 @@ func ParseVersion(s string) (Version, error) {
 	return Version{v}, nil
 }
 
-// hugeNumber returns the offset of a number that doesn't fit into 64 bits, or -1 if all
-// numbers fit. The versions library panics on huge numbers. It treats everything after
-// "-" or "+" as text of any length.
+// hugeNumber returns the offset of a number that has more than 18 digits, or -1. Such a
+// number might not fit in 64 bits, which makes the versions library panic. Everything
+// after "-" or "+" is text of any length.
 func hugeNumber(s string) int {
 	first := max(strings.IndexAny(s, "0123456789"), 0)
 	digits := 0
@@ -68,7 +68,7 @@ func (v Version) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 // Prerelease reports whether the version is a pre-release.
 func (v Version) Prerelease() bool { return v.v.Prerelease != "" }
 
-// released returns the release that follows a pre-release.
+// released returns the final release of a pre-release, such as 4.0.0 for 4.0.0-beta1.
 func (v Version) released() Version {
 	v.v.Prerelease, v.v.Metadata = "", ""
 	return v
@@ -92,14 +92,13 @@ func (v Version) Compare(w Version) int {
 	return cmp.Compare(v.v.Metadata, w.v.Metadata)
 }
 
-// NewestFirst returns the versions in the order of [Source] Versions, without duplicates.
+// NewestFirst returns the versions, newest first and without duplicates.
 func NewestFirst(vs []Version) []Version {
 	return slices.Compact(sorted(vs, func(a, b Version) int { return b.Compare(a) }))
 }
 
 // Constraint is a version constraint in OpenTofu's notation, such as "~> 5.0, !=
-// 5.10.0". All releases except 0.0.0 meet the zero value. Pre-releases don't meet the
-// zero value.
+// 5.10.0". All versions except pre-releases and 0.0.0 meet the zero value.
 type Constraint struct {
 	text string
 	set  versions.Set
@@ -148,7 +147,7 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 func (c Constraint) String() string { return c.text }
 
 // And returns the constraint that a version meets only if it meets both c and d. It
-// returns the errors of [ParseConstraint].
+// returns the same errors as [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch {
 	case c.IsZero():

@@ -9,23 +9,23 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// apply executes a plan: zips, then manifests, then the tag. If it returns
+// apply executes a plan. It sends zips, then manifests, and then the tag. If it returns
 // [repository.ErrTagMoved], the facts record the completed work, so that the next round
 // doesn't repeat it.
 func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
-	// 1. Signature and keys.
-	if err = j.prove(ctx, f, &r); err != nil || p.Status == Unchanged || j.options.DryRun {
+	// 1. Add the signature and the keys, and verify the signature.
+	if err = j.signAndVerify(ctx, f, &r); err != nil || p.Status == Unchanged || j.options.DryRun {
 		return r, err
 	}
-	// 2. The zips that the repository doesn't have.
+	// 2. Send the zips that the repository doesn't have.
 	if p.Status != Replaced && f.stored.Descriptor.Digest != "" {
 		f.earlier = append(slices.Clip(f.earlier), f.stored.Descriptor)
 	}
 	if r.release, err = j.sendZips(ctx, f, r.Plan); err != nil {
 		return r, err
 	}
-	// 3. The remaining content, and finally the tag.
+	// 3. Send the remaining content, and finally write the tag.
 	packed, err := artifact.Pack(r.release, r.index)
 	if err != nil {
 		return r, err
@@ -48,6 +48,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		// Other jobs publish other platforms only if the release is a local build or is
 		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
+		Once:       j.memory.once(j.repo),
 		BeforeTag: func(ctx context.Context) error {
 			for i, m := range packed.Manifests {
 				if err := j.attest(ctx, f, r.release.Packages[i], m.Descriptor); err != nil {
@@ -55,7 +56,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 				}
 			}
 			c := Candidate{
-				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, Live: f.released.Exists(),
+				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, TagExists: f.released.Exists(),
 				Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 			}
 			if j.can.Published {
@@ -68,10 +69,10 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	return r, err
 }
 
-// prove adds the announced signature and keys, and verifies the signature of the
-// release that the tag will contain. An unchanged release was verified when it was
-// published, so prove verifies it again only if the plan requires this.
-func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
+// signAndVerify adds the planned signature and keys, and verifies the signature of the
+// release that the tag will point to. An unchanged release was verified when it was
+// published, so signAndVerify verifies it again only if the plan requires this.
+func (j *job) signAndVerify(ctx context.Context, f *facts, r *Result) (err error) {
 	verified := f.kept
 	if r.Status == Unchanged {
 		var stored []provider.Package
@@ -84,7 +85,7 @@ func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 			return err
 		}
 		verified, r.Documents, r.Packages = r.release, r.release.Documents, f.results(f.release.Packages)
-		if _, has := r.release.Document(provider.KindKeys); !has { // the announced keys belong to an unused signature
+		if _, has := r.release.Document(provider.KindKeys); !has { // the planned keys belong to an unused signature
 			sums, _ := r.release.Document(provider.KindSums)
 			r.Added = slices.DeleteFunc(slices.Clone(r.Added), func(name string) bool { return name == keysName(sums) })
 		}
@@ -103,8 +104,8 @@ func (j *job) prove(ctx context.Context, f *facts, r *Result) (err error) {
 }
 
 // signRelease signs the release if a signer is configured and the release has no
-// signature. It also adds the keys that made the release's signature. This signature
-// can be the stored signature.
+// signature. It also adds the keys for the release's signature, which can be the stored
+// signature.
 func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
 	made.Documents = slices.DeleteFunc(slices.Clone(r.Documents), func(d provider.Document) bool {
@@ -137,7 +138,7 @@ func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Rel
 	return made, nil
 }
 
-// results returns the results of packages.
+// results returns the packages, and whether their zips were sent.
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {

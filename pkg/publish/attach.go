@@ -65,13 +65,13 @@ func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
 // sortedNames returns the sorted names without duplicates.
 func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// overrides reports whether Force replaced content or overrode a denial, and this can be
-// recorded.
+// overrides reports whether the use of Force must be recorded, because Force replaced
+// content or overrode a denial.
 func (j *job) overrides(f facts, s Status) bool {
 	return j.options.Force && !j.options.DryRun && !j.options.NoReferrers && (s == Replaced || f.denial != nil)
 }
 
-// recordForce records the use of Force. If the registry can't store lists of referrers,
+// recordForce records the use of Force. If the registry can't store referrers lists,
 // nothing is recorded.
 func (j *job) recordForce(ctx context.Context, f facts) error {
 	if f.now.Descriptor.Digest == "" {
@@ -90,9 +90,9 @@ func (j *job) recordForce(ctx context.Context, f facts) error {
 
 // attach attaches the documents about all platforms to the index that the tag points
 // to. These are the source's documents, and the referrers of earlier indexes. attach
-// adds the names of new referrers to the result. Reading the tag one more time is
-// sufficient, because a later run that extends the index also carries over its
-// referrers.
+// adds the names of new referrers to the result. If the tag then points to a new index,
+// attach repeats this for the new index. A later run that extends the index also
+// carries over its referrers.
 func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 	index := f.now.Descriptor
 	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {

@@ -66,7 +66,7 @@ func TestConflict(t *testing.T) {
 		},
 		"another address": {
 			editIndex(func(x *ocispec.Index) { x.Annotations[artifact.AnnotationProvider] = "registry.example.org/else/thing" }),
-			[]string{"tag 1.2.3 contains provider registry.example.org/else/thing"},
+			[]string{"tag 1.2.3 points to provider registry.example.org/else/thing"},
 			all,
 		},
 		"container image": {
@@ -81,7 +81,7 @@ func TestConflict(t *testing.T) {
 					Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"tag 1.2.3 does not contain a provider", "a container image"},
+			[]string{"tag 1.2.3 does not point to a provider", "a container image"},
 			all,
 		},
 		"two entries for a platform": {
@@ -95,7 +95,7 @@ func TestConflict(t *testing.T) {
 					x.Manifests[i].Platform.OSVersion = "10"
 				}
 			}),
-			[]string{"tag 1.2.3 does not contain a provider", "index contains only packages for specific OS versions"},
+			[]string{"tag 1.2.3 does not point to a provider", "index contains only packages for specific OS versions"},
 			all,
 		},
 		"module package": {
@@ -105,7 +105,7 @@ func TestConflict(t *testing.T) {
 					ArtifactType: "application/vnd.opentofu.modulepkg", Config: ocispec.DescriptorEmptyJSON, Layers: []ocispec.Descriptor{},
 				})
 			},
-			[]string{"tag 1.2.3 does not contain a provider", "a module package"},
+			[]string{"tag 1.2.3 does not point to a provider", "a module package"},
 			all,
 		},
 	} {

@@ -13,30 +13,32 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// errBytes is returned for options of [Publisher.Copy] that would change the bytes of the release.
+// errBytes is returned for options that would make [Publisher.Copy] change the release.
 var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content of a release")
 
 // Copy copies one release between OCI repositories, byte for byte. Digests stay the
 // same, and referrers are copied, too. The status of the result is one of these:
 //
 //   - Created: the tag did not exist.
-//   - Unchanged: the tag points to the same index, or to a different index that has all zips of
-//     the source and additional documents. Copy keeps the different index. See [Result] Source.
-//   - Extended: platforms, documents, or referrers were added, and nothing was lost. See
-//     [Result] Attached.
+//   - Unchanged: the tag points to the same index, or to a different index that has all
+//     zips of the source and additional documents. Copy keeps the different index. See
+//     [Result] Source.
+//   - Extended: platforms, documents, or referrers were added, and nothing was lost.
+//     See [Result] Attached.
 //   - Repaired: missing or damaged content was restored.
 //   - Replaced: the tag pointed to an index with different content, which Force replaced.
 //
-// If copying would lose content, Copy returns a *[repository.ConflictError]. If another
-// run moves the tag at the source or the target, Copy starts again.
+// If content would be lost, Copy returns a *[repository.ConflictError]. If another run
+// moves the tag at the source or the target, Copy starts again.
 //
-// For a module, Copy also writes the tag latest if the source's tag latest points to the
+// For a module, Copy also writes the latest tag if the source's latest tag points to the
 // version.
 //
-// Options have the same meaning as for [Release]. Verify receives the source's release.
-// Recheck and NoH1 have no effect. Platforms, Index, SBOM, and Signing would change the
-// content, so they cause an error. Copy returns the errors of [repository.Copy],
-// *[repository.DeniedError], and, if the release is missing, the source's error.
+// Options have the same meaning as for [Release]. Verify is called with the source's
+// release. Recheck and NoH1 have no effect. If Platforms, Index, SBOM, or Signing is
+// set, Copy returns an error, because they would change the content. Copy also returns
+// errors from [repository.Copy], *[repository.DeniedError], and, if the release is
+// missing, the source's error.
 func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
@@ -44,6 +46,9 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	}
 	c := copying{job{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
 	done, err := c.copy(ctx, done)
+	if err != nil {
+		c.memory.forgetSent(c.repo)
+	}
 	if isLive := done.Tag == artifact.Tag(v) && done.Status != Denied; err == nil && isLive {
 		done.Released = o.Stage
 		if a.IsModule() && !o.DryRun {
@@ -56,8 +61,8 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 // copy copies the release.
 func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	v, o := c.version, c.options
-	// 1. Check the denials of both sides, and run a quick check. Force doesn't override
-	// a denial at the source. To remove this denial, use promote.
+	// 1. Check for denials in both repositories, and run a quick check. Force doesn't
+	// override a denial in the source. To remove this denial, use promote.
 	var f facts
 	err := repository.CheckDenied(ctx, c.from, v)
 	if err != nil {
@@ -113,9 +118,9 @@ type copying struct {
 	from repository.Reader
 }
 
-// quickCheck reports whether the target has the release, up to the check level. It
-// checks less than a copy. If quickCheck can't read the list of tags, it returns no
-// error, because the copy then reports the error.
+// quickCheck reports whether the target has the release, if the check level requires
+// fewer checks than a copy performs. If quickCheck can't read the tag list, it returns
+// no error, because the copy then reports the error.
 func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {
@@ -145,6 +150,7 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
+		Once: c.memory.once(c.repo),
 	}
 	var verdict provider.Verdict
 	o.BeforeTag = func(ctx context.Context, t repository.Tagging) error {
@@ -175,7 +181,7 @@ func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provide
 		if err != nil {
 			return err
 		}
-		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Live: t.Existing.Exists(), Signature: v, Signer: c.recordSigner()}
+		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), TagExists: t.Existing.Exists(), Signature: v, Signer: c.recordSigner()}
 		if c.options.Import {
 			candidate.Action = ActionImport
 		}
@@ -189,7 +195,8 @@ func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provide
 	return cmp.Or(c.pushPending(ctx, t), errStaged)
 }
 
-// pushPending writes the pending tag, unless the tag's release would lose content.
+// pushPending writes the pending tag. If the existing pending release would lose
+// content, it returns a *[repository.ConflictError], unless Force is set.
 func (c *copying) pushPending(ctx context.Context, t repository.Tagging) error {
 	pending, err := repository.Inspect(ctx, c.repo, artifact.PendingTag(c.version), repository.DepthManifests)
 	if err != nil {
@@ -207,7 +214,7 @@ func (c *copying) pushPending(ctx context.Context, t repository.Tagging) error {
 // latestTag is the tag that OpenTofu uses for modules by default.
 const latestTag = "latest"
 
-// copyLatest writes a module's tag latest if the source's tag latest points to the
+// copyLatest writes a module's latest tag if the source's latest tag points to the
 // version that was copied. If another run moves the target's tag at the same time, the
 // other run wins.
 func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
@@ -230,7 +237,7 @@ func copyLatest(ctx context.Context, from repository.Reader, to repository.Repos
 	return nil
 }
 
-// withCopy returns the result after a copy.
+// withCopy returns the result, updated with the outcome of a copy.
 func (r Result) withCopy(copied repository.CopyResult) Result {
 	r.Digest, r.Verdict, r.Packages = copied.Digest, copied.Verdict, nil
 	// A second attempt finds the referrers that the first attempt attached.
@@ -264,8 +271,7 @@ func (r Result) withCopy(copied repository.CopyResult) Result {
 	return r
 }
 
-// explainMissing returns an error that describes why a version is missing at the
-// source.
+// explainMissing returns an error that explains why a version is missing at the source.
 func (c *copying) explainMissing(ctx context.Context, err error) error {
 	if !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository) {
 		return err

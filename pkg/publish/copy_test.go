@@ -307,7 +307,7 @@ func TestCopyStages(t *testing.T) {
 		stage(publish.Unchanged, pendingTag, publish.Options{})
 		stage(publish.Unchanged, pendingTag, publish.Options{DryRun: true})
 		if to.digest(t) != "" {
-			t.Error("the version is live")
+			t.Error("the version is released")
 		}
 		w.promote(t, to, publish.Promoted)
 		stage(publish.Unchanged, "1.2.3", publish.Options{})

@@ -59,9 +59,9 @@ func TestDenied(t *testing.T) {
 	})
 }
 
-// TestDeniedLive checks that a denied version that still has its tag is rejected, even
+// TestDeniedReleased checks that a denied version that still has its tag is rejected, even
 // if the content differs.
-func TestDeniedLive(t *testing.T) {
+func TestDeniedReleased(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		other := w.layout(t)

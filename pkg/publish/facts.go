@@ -21,30 +21,34 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 	// The following facts are valid for all rounds of a run.
 
-	// denial is the denial of the version, or nil. reconsidered reports that a gate of
-	// this run denied the version and decides again.
+	// denial is the denial of the version, or nil. reconsidered reports whether a gate
+	// in this run has denied the version and evaluates it again.
 	denial       *repository.DecisionRecord
 	reconsidered bool
-	// tags contains the sorted tags of the repository.
-	tags []string
-	// release is the source's release. documents contains the source's documents about
-	// all platforms.
+	// tags contains the sorted tags of the repository. unlisted is the reason the tags
+	// could not be listed, or nil. moved reports whether another run has moved the tag,
+	// so that the list is out of date.
+	tags     []string
+	unlisted error
+	moved    bool
+	// release is the release as read from the source. documents contains the source's
+	// documents that apply to all platforms.
 	release   provider.Release
 	documents []provider.Document
-	// attestations contains the source's attestations by the digest that they cover.
-	// unattested describes why some are unavailable, or is nil. attached contains the
-	// names of attestations that were attached.
+	// attestations maps the digests of files to the source's attestations for them.
+	// unattested is the reason some attestations are unavailable, or nil. attached
+	// contains the names of new attestations.
 	attestations map[digest.Digest][]provider.Document
 	unattested   error
 	attached     []string
-	// unattestedPackages contains the unchanged packages that have no attestations. It
-	// is nil if the plan changes the release.
+	// If the plan changes the release, unattestedPackages is nil. Otherwise, it
+	// contains the packages that have no attestations.
 	unattestedPackages []provider.Package
 	// sent contains the zips that the repository is known to have. earlier contains the
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
-	// now is the content of the tag after the plan was applied.
+	// now is the inspection of the tag after the plan was applied.
 	now repository.Inspection
 
 	// The following facts change if another run moves the tag.
@@ -55,7 +59,7 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	// stored is the index to which the release is added. See [baseOf]. released is the
 	// index of the released version.
 	stored, released repository.Inspection
-	// foreign reports that the tag or the repository belongs to a different provider.
+	// foreign is not nil if the tag or the repository belongs to a different provider.
 	foreign *repository.ProviderMismatchError
 	// wanted contains the requested platforms if they are known before the release is
 	// read. digests contains the digests of their zips if the plan compares them.
@@ -65,12 +69,12 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	// the source has either the same zip or no zip. The content of documents about the
 	// release is in memory.
 	kept provider.Release
-	// resigned reports that the configured signer made the signature of kept.
-	resigned bool
+	// signedByRun reports whether the signer of this run made the signature of kept.
+	signedByRun bool
 	// intact contains the stored platforms that stay unchanged.
 	intact []provider.Platform
-	// left contains the remaining documents of damaged packages whose zip is the same
-	// in the source.
+	// left contains the remaining documents of damaged packages whose zips the source
+	// has.
 	left map[provider.Platform][]provider.Document
 	// restored contains packages of the source that were not requested but replace
 	// damaged packages.
@@ -120,7 +124,8 @@ func (f facts) afterMove() facts {
 		delete(known, p)
 	}
 	return facts{
-		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial, reconsidered: f.reconsidered, tags: f.tags,
+		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial, reconsidered: f.reconsidered,
+		tags: f.tags, unlisted: f.unlisted, moved: true,
 		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
 		attestations: f.attestations, unattested: f.unattested, attached: f.attached,
 	}
@@ -152,8 +157,7 @@ func (f facts) lacksSBOM(platform provider.Platform) bool {
 	})
 }
 
-// unchanged returns the sorted platforms that were requested, for a release without
-// changes.
+// unchanged returns the requested platforms of an unchanged release, in sorted order.
 func (f facts) unchanged() []provider.Platform {
 	if f.known[needOverlap] {
 		return provider.SortPlatforms(f.release.Platforms())

@@ -334,7 +334,7 @@ func TestGateNeedsMissingFile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	for want, edit := range map[string]func(*gate.Gate){
-		"no package for linux_amd64": func(g *gate.Gate) {
+		"needs a package for linux_amd64": func(g *gate.Gate) {
 			g.Needs, g.Platforms = []string{"zip"}, []provider.Platform{{OS: "linux", Arch: "amd64"}}
 		},
 		"no SBOM":   func(g *gate.Gate) { g.Needs = []string{"sbom"} },
@@ -512,12 +512,14 @@ func TestGateReusesResult(t *testing.T) {
 		t.Error("the result of another command was reused")
 	}
 	w.publish(t, to, publish.Created, publish.Options{})
-	target := w.layout(t)
-	if !ran(t, file, func() error {
-		_, err := w.publisher().Copy(t.Context(), to.open(t), target.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}})
-		return err
-	}) {
-		t.Error("a copied result was reused")
+	for _, imports := range []bool{false, true} {
+		target := w.layout(t)
+		if !ran(t, file, func() error {
+			_, err := w.publisher().Copy(t.Context(), to.open(t), target.open(t), w.address, w.version, publish.Options{Gates: gate.Gates{g}, Import: imports})
+			return err
+		}) {
+			t.Errorf("a copied result was reused (import: %v)", imports)
+		}
 	}
 }
 

@@ -4,24 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Gates decide about releases before their tags are written.
+// Gates decide whether releases can be tagged.
 type Gates interface {
-	// Enforce decides about a release whose content the repository has, and records the
-	// decision. If the release must become or stay pending, held describes why. For a
-	// denied release, the error is a *[repository.DeniedError].
+	// Enforce runs the gates for a release whose content the repository already has,
+	// and records the decision. If the release must become or stay pending, held is the
+	// reason. For a denied release, the error is a *[repository.DeniedError].
 	Enforce(ctx context.Context, repo repository.Repository, c Candidate) (held *HeldError, err error)
-	// Reconsider reports whether a gate decides again about a version that it has
-	// denied, or whose allowance has expired.
+	// Reconsider reports whether a gate evaluates a version again, because it has denied
+	// the version or its allow decision has expired.
 	Reconsider(r repository.DecisionRecord) bool
 }
 
-// Actions for which gates decide.
+// Actions that require a decision by the gates.
 const (
 	ActionMirror  = "mirror"
 	ActionPublish = "publish"
@@ -31,28 +32,28 @@ const (
 	ActionModule  = "module"
 )
 
-// Candidate is a release that is about to get a tag.
+// Candidate is a release that is about to be tagged.
 type Candidate struct {
-	// Action is one of the actions.
+	// Action is one of the constants above, such as [ActionMirror].
 	Action  string
 	Release provider.Release
 	Index   artifact.Blob
-	// Live reports that the version's tag exists.
-	Live bool
+	// TagExists reports whether the version's tag exists.
+	TagExists bool
 	// Signature is the result of verifying the signature.
 	Signature provider.Verdict
-	// Unattested, if not nil, describes why attestations are unavailable.
+	// Unattested, if not nil, is the reason attestations are unavailable.
 	Unattested error
-	// Signer, if not nil, signs the records of decisions.
+	// Signer, if not nil, signs the recorded decisions.
 	Signer artifact.Signer
 }
 
 // HeldError reports that a gate holds a release, which becomes or stays pending.
 type HeldError struct {
 	Gate string
-	// Reason is the reason that the gate stated. It is empty if the gate failed.
+	// Reason is the explanation that the gate returned. It is empty if the gate failed.
 	Reason string
-	// Err describes how the gate failed.
+	// Err is the reason the gate failed.
 	Err error
 }
 
@@ -66,7 +67,7 @@ func (e *HeldError) Error() string {
 // Kind returns [provider.Refused].
 func (e *HeldError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap returns the failure of the gate.
+// Unwrap returns the reason the gate failed, or nil.
 func (e *HeldError) Unwrap() error { return e.Err }
 
 // Failure returns the error if the gate failed. Otherwise, it returns nil.
@@ -81,7 +82,7 @@ func (e *HeldError) Failure() error {
 // pending.
 var errStaged = errors.New("the release is staged")
 
-// recordSigner returns the signer for records of decisions, or nil.
+// recordSigner returns the signer for recorded decisions, or nil.
 func (j *job) recordSigner() artifact.Signer {
 	if s := j.options.RecordSigner; s != nil {
 		return s
@@ -89,9 +90,9 @@ func (j *job) recordSigner() artifact.Signer {
 	return j.options.Signing.Signer
 }
 
-// runGates runs the gates for a release whose content the repository has. If a gate holds
-// the release, runGates stages it, and returns errStaged unless it was already staged.
-// Gates don't run again then.
+// runGates runs the gates for a release whose content the repository has. If a gate
+// holds the release, runGates makes the job stage it without running the gates again.
+// It returns errStaged unless the job already staged the release.
 func (j *job) runGates(ctx context.Context, c Candidate) error {
 	if j.options.Gates == nil {
 		return nil
@@ -105,4 +106,18 @@ func (j *job) runGates(ctx context.Context, c Candidate) error {
 		return nil
 	}
 	return errStaged
+}
+
+// dropPending deletes the pending tag of a release that a gate held in an earlier run
+// and that is now published.
+func (j *job) dropPending(ctx context.Context, f facts) (err error) {
+	if j.options.DryRun || j.options.Gates == nil || !slices.Contains(f.tags, artifact.PendingTag(j.version)) {
+		return nil
+	}
+	if f.now.Digest == "" { // copying doesn't inspect the tag that it wrote
+		if f.now, err = repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthIndex); err != nil {
+			return err
+		}
+	}
+	return repository.DropPending(ctx, j.repo, j.version, f.now)
 }

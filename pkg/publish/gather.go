@@ -35,10 +35,10 @@ type part int
 
 const (
 	needNothing      part = iota
-	needDenial            // the denial of the version, and the list of tags
-	needIndex             // the index that the tag points to, and the owner of the repository
+	needDenial            // the denial of the version, and the tag list
+	needIndex             // the index that the tag points to, and the provider of the repository
 	needPlatforms         // the wanted platforms, inspected to the depth that Check specifies
-	needRelease           // the release of the source
+	needRelease           // the source's release
 	needOverlap           // the stored platforms that the release also has
 	needAll               // all stored content, with its documents
 	needSigned            // the unchanged platforms with their documents
@@ -47,7 +47,7 @@ const (
 	needUnattested        // the unchanged packages that have no attestations
 )
 
-// gather adds the part of the facts that a plan needs.
+// gather adds one [part] of the facts to f.
 func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	f.known[needs] = true
 	switch needs {
@@ -77,21 +77,21 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	return j.readStored(ctx, f, needs)
 }
 
-// readDenial reads the denial of the version. If the repository has no list of tags,
-// the repository probably does not exist yet, and apply checks the denial again.
+// readDenial reads the denial of the version. If the repository has no tag list, the
+// repository probably does not exist yet, and apply checks the denial again.
 func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	f.tags, err = j.repo.Tags(ctx)
+	f.unlisted = err
 	if errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		return nil
 	}
-	unlisted := err
 	err = repository.CheckDenied(ctx, j.repo, j.version)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		f.denial, f.reconsidered = &denied.Record, j.options.Gates != nil && j.options.Gates.Reconsider(denied.Record)
 		return nil
 	}
 	if err == nil && j.policy().listed {
-		err = unlisted
+		err = f.unlisted
 	}
 	return err
 }

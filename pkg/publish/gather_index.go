@@ -1,20 +1,22 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// readIndex reads the index that the tag points to, and checks the owner of the repository
-// if the tag does not exist.
+// readIndex reads the index that the tag points to. If the tag does not exist, readIndex
+// checks the provider of the repository.
 func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
-	f.stored, err = repository.Inspect(ctx, j.repo, f.tag, repository.DepthIndex)
+	f.stored, err = j.readTag(ctx, f, f.tag)
 	if f.from, f.released = f.stored.Digest, f.stored; err == nil && j.options.Stage {
-		f.released, err = repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthIndex)
+		f.released, err = j.readTag(ctx, f, artifact.Tag(j.version))
 		f.stored = baseOf(f.stored, f.released)
 	}
 	if err != nil {
@@ -28,6 +30,19 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 		f.foreign, err = other, nil
 	}
 	return err
+}
+
+// readTag reads the index that a tag points to. It doesn't request a tag that is missing
+// from the tag list. If the list is out of date, writing the tag returns
+// [repository.ErrTagMoved], and the next round requests the tag.
+func (j *job) readTag(ctx context.Context, f *facts, tag string) (repository.Inspection, error) {
+	isNew := errors.Is(f.unlisted, repository.ErrNoRepository)
+	_, isWritten := j.memory.written.Lookup(storedTag{j.repo.String(), tag})
+	isListed := slices.Contains(f.tags, tag) || isWritten || f.unlisted != nil && !isNew
+	if isListed || f.moved || j.options.DryRun || j.repo.Traits().BlobPath != nil {
+		return repository.Inspect(ctx, j.repo, tag, repository.DepthIndex)
+	}
+	return repository.Inspection{Tag: tag, Absent: cmp.Or(f.unlisted, repository.ErrNotFound)}, nil
 }
 
 // baseOf returns the index to which a staged release is added. If the pending index
@@ -61,8 +76,8 @@ func adds(pending, released repository.Inspection) bool {
 	return len(pending.Index.Targets) > len(released.Index.Targets)
 }
 
-// checkIndexOwner returns an error if the tag contains no release, or a release of a
-// different provider that no alias allows.
+// checkIndexOwner returns an error if the tag points to content other than a release,
+// or to a release of a different provider that no alias allows.
 func checkIndexOwner(i repository.Inspection, a provider.Address, aliases ...provider.Alias) *repository.ProviderMismatchError {
 	if other, ok := errors.AsType[*repository.ProviderMismatchError](i.CheckProvider(a, aliases...)); ok {
 		return other

@@ -13,8 +13,8 @@ import (
 )
 
 // readStored inspects stored platforms in more depth. If the plan needs all stored
-// content, readStored also requests damaged platforms from the source that the release
-// doesn't contain, and reads the documents of the other platforms.
+// content, readStored also reads the documents of intact platforms. Damaged platforms
+// that the release doesn't contain are requested from the source.
 func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) {
 	var platforms []provider.Platform
 	depth := max(j.options.depth(), repository.DepthBlobs)
@@ -40,7 +40,7 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 				f.lost, err = damaged, nil
 			}
 			if err != nil {
-				return fmt.Errorf("restoring the damaged package of %s: %w", damaged[0], err)
+				return fmt.Errorf("restoring the damaged package for %s: %w", damaged[0], err)
 			}
 			f.restored = fresh.Packages
 		}
@@ -52,7 +52,7 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 	if err != nil {
 		return &provider.Error{Op: "reading", Address: j.address, Version: j.version, Err: err}
 	}
-	f.resigned = j.signedByUs(f.kept)
+	f.signedByRun = j.signedByUs(f.kept)
 	return nil
 }
 

@@ -9,22 +9,28 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxShared is the maximum size of cached blobs in bytes. Releases share their config
-// and keys, which are small, but not their zips.
+// maxShared is the maximum size of cached blobs in bytes. Releases share config and key
+// blobs, which are small, but not zips.
 const maxShared = 64 << 10
 
 // memory caches facts about repositories for all releases of a [Publisher], so that
-// concurrent releases share one request. It caches the owner of a repository, its tags,
-// and small blobs that exist. Missing blobs are always requested again. Blobs in image
-// layouts are also requested again, because another run can delete them.
+// concurrent releases share one request. It caches the provider of a repository, its
+// tags, small blobs that exist, and blobs that were sent. Missing blobs are always
+// requested again. Blobs in image layouts are also requested again, because another run
+// can delete them.
 type memory struct {
 	owners memo.Memo[ownedBy, struct{}]
 	tags   repository.Listings
 	blobs  memo.Memo[storedBlob, int64]
+	sent   memo.Memo[storedBlob, struct{}]
+	// written contains the tags that this Publisher has written since it listed the
+	// tags.
+	written memo.Memo[storedTag, struct{}]
 }
 
 type ownedBy struct {
@@ -37,6 +43,8 @@ type storedBlob struct {
 	digest     digest.Digest
 }
 
+type storedTag struct{ repository, tag string }
+
 // checkOwner calls [repository.CheckOwner], and caches success for each repository and
 // provider.
 func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
@@ -46,9 +54,32 @@ func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a p
 	return err
 }
 
-// Reader returns a repository whose tags are sorted and are requested only once.
+// Reader returns a repository with sorted tags that are requested only once.
 func (p *Publisher) Reader(repo repository.Reader) repository.Reader {
 	return p.memory.tags.Reader(repo)
+}
+
+// once returns a function that sends each blob to a repository only once.
+func (m *memory) once(repo repository.Repository) repository.Once {
+	if repo.Traits().BlobPath != nil {
+		return nil
+	}
+	return func(ctx context.Context, blob digest.Digest, send func(context.Context) error) error {
+		_, err := m.sent.Get(ctx, storedBlob{repo.String(), blob}, func(ctx context.Context) (struct{}, error) {
+			return struct{}{}, send(ctx)
+		})
+		return err
+	}
+}
+
+// forgetSent removes the blobs that were sent to a repository from the cache. It is
+// called after a failure, because the registry might have lost a blob.
+func (m *memory) forgetSent(repo repository.Repository) {
+	for _, key := range m.sent.Keys() {
+		if key.repository == repo.String() {
+			m.sent.Forget(key)
+		}
+	}
 }
 
 // of returns a repository that uses this cache.
@@ -75,9 +106,18 @@ func (r remembered) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	return size, err
 }
 
-// PushBlob pushes a blob. It removes the blob from the cache, because its size might
-// have changed.
+// PushBlob pushes a blob. It removes the blob from the cache, because the cached size
+// might be wrong.
 func (r remembered) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	defer r.memory.blobs.Forget(storedBlob{r.String(), d.Digest})
 	return r.Repository.PushBlob(ctx, d, content)
+}
+
+// PushTag writes a tag and caches that it exists.
+func (r remembered) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	err := r.Repository.PushTag(ctx, m, tag, was)
+	if err == nil {
+		r.memory.written.Put(storedTag{r.String(), tag}, struct{}{})
+	}
+	return err
 }

@@ -285,8 +285,9 @@ func TestFailureOfEachWrite(t *testing.T) {
 				}
 			}
 			result := w.publish(t, fresh, publish.Created, publish.Options{})
-			// An interrupted upload might still arrive after the zips were counted.
-			if result.Digest != golden || len(sent(result)) > len(all)-zips {
+			// An interrupted upload might still arrive after the zips were counted. Small
+			// zips are sent to a registry again.
+			if result.Digest != golden || len(sent(result)) > len(all)-zips && to.registry == nil {
 				t.Errorf("write %d: %d zips were there, %d sent, index %s", k, zips, len(sent(result)), result.Digest)
 			}
 			w.wantStored(t, fresh, all...)

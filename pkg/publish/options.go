@@ -21,11 +21,11 @@ type Options struct {
 	// are published.
 	Platforms []provider.Platform
 	// Index contains the source URL and the annotations of the index. Its Provider is
-	// ignored. A difference in annotations alone doesn't cause an update. See [Plan]
+	// ignored. If only annotations differ, the index isn't updated. See [Plan]
 	// AnnotationsKept.
 	Index artifact.Options
-	// SBOM, if not nil, generates the SBOM of a package before the package is sent. zip
-	// is the path of the package's zip in a local file. SBOM is not called for packages
+	// SBOM, if not nil, generates the SBOM for a package before the package is sent. zip
+	// is the path of a local copy of the package's zip. SBOM is not called for packages
 	// that have an SBOM in the source or the repository. Use [SBOMProgram] to create
 	// this function from a command line.
 	SBOM func(ctx context.Context, p provider.Package, zip string) (provider.Document, error)
@@ -34,34 +34,35 @@ type Options struct {
 	// that the repository already has. It is ignored if SBOM is set, or if the source has
 	// an SBOM for all platforms.
 	AutoSBOM bool
-	// Attestations specifies whether the source's attestations of new packages are
-	// published, as referrers of the packages' manifests. It is ignored with NoReferrers.
+	// Attestations specifies whether the source's attestations are published, as
+	// referrers of the packages' manifests. It is ignored with NoReferrers.
 	Attestations AttestationMode
-	// Aliases lists other providers whose releases the repository can contain. A
-	// release to which platforms are added keeps its provider.
+	// Aliases allows the repository to contain releases from other providers. A release
+	// keeps its provider if platforms are added to it.
 	Aliases provider.Aliases
-	// NoH1 omits h1 hashes that the source does not provide.
+	// NoH1 prevents computing h1 hashes that the source does not provide.
 	NoH1 bool
 	// Verify, if not nil, verifies the signature of a release before anything is sent.
-	// r is the release that the tag will contain, with the keys that the source offers.
-	// If Verify returns an error, publishing fails with this error. Unchanged releases
-	// are verified only with Recheck. You can use a method of trust.Policy.
+	// r is the release that the tag will point to, with the keys that the source
+	// offers. If Verify returns an error, publishing fails with this error. Unchanged
+	// releases are verified only with Recheck. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
-	// RecordSigner, if not nil, signs the records of gates and of Force. If nil, the signer
-	// of Signing is used.
+	// RecordSigner, if not nil, signs the recorded decisions of gates and uses of
+	// Force. If nil, Signing's signer is used.
 	RecordSigner artifact.Signer
 	// Recheck requests the digests from a remote source and verifies the signature
 	// again, even if the repository has all platforms. If a published version has
 	// changed, the error is a *[repository.ConflictError].
 	Recheck bool
-	// Check is the depth of the inspection of an existing release. If zero, it is
+	// Check is the depth to which an existing release is inspected. If zero, it is
 	// [repository.DepthBlobs]. [repository.DepthTags] requires a source of published
 	// releases, and can't be combined with Recheck or Force. If these conditions aren't
 	// met, [repository.DepthIndex] is used instead.
 	Check repository.Depth
-	// Force replaces conflicting content instead of returning an error, and overrides a denial.
+	// Force replaces conflicting content instead of returning an error, and overrides a
+	// denial.
 	Force bool
 	// SkipDenied reports a denied version as [Denied] instead of returning an error,
 	// even with Force. Use it for versions that the user did not specify exactly.
@@ -70,12 +71,13 @@ type Options struct {
 	// approval.Promote publishes the release under the version's tag. The pending index
 	// includes the platforms of the released version, so promotion only moves a tag.
 	Stage bool
-	// Gates decide about a release before its tag is written. A held release gets its
-	// pending tag instead.
+	// Gates decide whether a release can be tagged. If a gate holds the release, its
+	// pending tag is written instead.
 	Gates Gates
-	// Import runs the gates for the action import, for [Publisher.Copy] from a bundle.
+	// Import makes [Publisher.Copy] run the gates with [ActionImport] instead of
+	// [ActionCopy]. Set it if the source is a bundle.
 	Import bool
-	// DryRun computes the result and sends nothing. Gates don't run.
+	// DryRun computes the result without sending anything or running gates.
 	DryRun bool
 	// NoReferrers omits documents about all platforms, which refer to the index. Use it
 	// for registries that can't store these documents. See
@@ -83,18 +85,18 @@ type Options struct {
 	NoReferrers bool
 }
 
-// AttestationMode specifies whether the attestations of new packages are published. If
-// empty, they are not.
+// AttestationMode specifies whether the source's attestations are published, and whether
+// they are required. If it is empty, they are not published.
 type AttestationMode string
 
-// Modes. In both modes, signatures of attestations are not verified.
+// Attestation modes. In both modes, the signatures of attestations are not verified.
 const (
-	// AttestationsFetch publishes the source's attestations, including those of stored
-	// packages without attestations, unless Check is [repository.DepthIndex] or less.
-	// If some are unavailable, the result contains a warning.
+	// AttestationsFetch publishes the source's attestations, including the attestations
+	// of stored packages that have none yet, unless Check is [repository.DepthIndex] or
+	// less. If some are unavailable, the result contains a warning.
 	AttestationsFetch AttestationMode = "fetch"
-	// AttestationsRequire fails if a new package has no attestation, or if attestations
-	// are unavailable.
+	// AttestationsRequire also makes publishing fail if a new package has no attestation,
+	// or if attestations are unavailable.
 	AttestationsRequire AttestationMode = "require"
 )
 
@@ -105,8 +107,8 @@ type Status string
 const (
 	// Created means that the tag did not exist.
 	Created Status = "created"
-	// Unchanged means that the repository already has all requested platforms with the same zips.
-	// Nothing was sent.
+	// Unchanged means that the repository already has all requested platforms with the
+	// same zips. Nothing was sent.
 	Unchanged Status = "unchanged"
 	// Extended means that platforms were added, or that documents were added to
 	// existing packages. See [Plan] Added.
@@ -117,7 +119,7 @@ const (
 	Replaced Status = "replaced"
 	// Denied means that the version is denied and nothing was sent. See SkipDenied.
 	Denied Status = "denied"
-	// Pending means that the release is staged and waits for approval.
+	// Pending means that the release is staged and is waiting for approval.
 	Pending Status = "pending"
 	// Promoted means that the pending release was published as a new version.
 	Promoted Status = "promoted"
@@ -128,16 +130,16 @@ type Result struct {
 	// Plan is the executed plan. After a conflict, its Tag is the existing tag.
 	Plan
 	// Digest is the digest of the index. After a conflict, it is the digest of the
-	// existing index. It is empty in a dry run that would send something, and if only
-	// the list of tags was checked ([repository.DepthTags]). If several runs publish
+	// existing index. It is empty in a dry run that would have pushed content, or if
+	// only the tag list was checked ([repository.DepthTags]). If several runs publish
 	// the version at the same time, another run might have built the index from the
 	// packages of all runs.
 	Digest digest.Digest
 	// Source is the digest of the source's index. It is set only if [Publisher.Copy]
 	// kept a different index at the target.
 	Source digest.Digest
-	// Packages contains the requested packages, sorted by platform. It is empty if only the list of
-	// tags was checked ([repository.DepthTags]).
+	// Packages contains the requested packages, sorted by platform. It is empty if only
+	// the tag list was checked ([repository.DepthTags]).
 	Packages []PackageResult
 	// Documents contains the documents about the entire release that are published with
 	// it. It is empty if nothing is sent. Documents about a package are in Packages,
@@ -145,15 +147,16 @@ type Result struct {
 	Documents []provider.Document
 	// Verdict is the result of Verify, or the zero value if Verify was not called.
 	Verdict provider.Verdict
-	// Held describes why a gate holds the release, or is nil.
+	// Held is the reason a gate holds the release, or nil.
 	Held *HeldError
 	// Attached contains the names of the new referrers.
 	Attached []string
-	// Unattested, if not nil, describes why attestations of the release are unavailable.
+	// Unattested, if not nil, is the reason attestations of the release are
+	// unavailable.
 	Unattested error
-	// Slow reports that writing took very long. Jobs that published the same version at
-	// the same time might have overwritten each other's content. To repair the release,
-	// run these jobs again.
+	// Slow reports whether writing took so long that jobs that published the same
+	// version at the same time might have overwritten each other's content. To repair
+	// the release, run these jobs again.
 	Slow bool
 	// Moved is the number of times that another run moved the tag. Each time, the
 	// platforms of both runs were merged.
@@ -163,15 +166,15 @@ type Result struct {
 // PackageResult is the outcome of publishing one package.
 type PackageResult struct {
 	Package provider.Package
-	// Sent reports whether the zip was read from the source and pushed. Otherwise, the repository
-	// already had it.
+	// Sent reports whether the zip was read from the source and pushed. If false, the
+	// repository already had it.
 	Sent bool
-	// Mounted reports that [Publisher.Copy] made the registry mount the zip from the
+	// Mounted reports whether [Publisher.Copy] made the registry mount the zip from the
 	// source repository.
 	Mounted bool
 }
 
-// depth returns the depth of the inspection of an existing release.
+// depth returns the depth to which an existing release is inspected.
 func (o Options) depth() repository.Depth { return cmp.Or(o.Check, repository.DepthBlobs) }
 
 // orDenied returns the status Denied instead of an error if SkipDenied is set.

@@ -12,42 +12,42 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Plan describes the changes that are required so that a tag contains a release. Equal
-// facts result in identical plans.
+// Plan describes the changes that are required to publish a release under a tag. The
+// same facts always result in the same plan.
 type Plan struct { //nolint:recvcheck // merge modifies the plan
 	Address provider.Address `json:"provider"`
 	Version provider.Version `json:"version"`
 	Status  Status           `json:"status,omitempty"`
-	// Tag is the tag to write, or the tag that already has the release. For a staged
-	// release, it is the pending tag or, if the version is already released, the tag of
-	// the version.
+	// Tag is the tag to write, or the tag that already points to the release. For a
+	// staged release, it is the pending tag or, if the version is already released, the
+	// tag of the version.
 	Tag string `json:"tag"`
 	// From is the digest that the tag points to before the plan is executed. It is
 	// empty if the tag does not exist.
 	From digest.Digest `json:"from,omitempty"`
-	// Released reports that a release to be staged is already released, regardless of
-	// whether it was approved.
+	// Released reports whether the version to be staged already exists under its version
+	// tag, even if it was never approved.
 	Released bool `json:"released,omitempty"`
-	// Send contains the platforms whose zips are read from the source. The repository
-	// already has the other zips.
+	// Send contains the platforms whose zips might have to be sent. All other zips are
+	// known to be in the repository.
 	Send []provider.Platform `json:"send,omitempty"`
 	// Added contains the names of documents that are added to existing packages.
 	Added []string `json:"added,omitempty"`
-	// Dropped contains the platforms that Force removes from the tag, because the new SHA256SUMS
-	// does not list them or because they are damaged.
+	// Dropped contains the platforms that Force removes from the release, because the
+	// new SHA256SUMS does not list them or because they are damaged.
 	Dropped []provider.Platform `json:"dropped,omitempty"`
-	// Conflicts contains the reasons why the plan does nothing. It is empty with Force.
+	// Conflicts contains the reasons the plan does nothing. It is empty if Force is set.
 	Conflicts []string `json:"conflicts,omitempty"`
 	// Denial is the denial of the version, or nil. If set, the plan does nothing.
 	Denial *repository.DecisionRecord `json:"denial,omitempty"`
-	// AnnotationsKept reports that the annotations of the tag differ from the requested
-	// annotations. This difference alone does not cause an update.
+	// AnnotationsKept reports whether the tag keeps annotations that differ from the
+	// requested annotations. If only annotations differ, the index is not updated.
 	AnnotationsKept bool `json:"annotations_kept,omitempty"`
 
 	// needs is the part of the facts that the plan still needs.
 	needs part
-	// release is the release that the tag will contain: the source's release and other
-	// stored platforms.
+	// release is the release that the tag will point to. It consists of the source's
+	// release and the remaining stored platforms.
 	release provider.Release
 	// index contains the annotations of the new index.
 	index artifact.Options
@@ -58,11 +58,13 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 }
 
 type storedZip struct {
-	// h1 is the hash in the index under the tag. It is as trustworthy as the source's
-	// hash.
+	// listed reports whether the index that the tag points to lists the zip.
+	listed bool
+	// h1 is the hash in the index that the tag points to. It is as trustworthy as the
+	// source's hash.
 	h1 string
-	// missing reports that the zip was found missing or damaged. If it is set, later
-	// responses of the repository about the zip are ignored.
+	// missing reports whether the zip is missing or damaged. If set, later responses
+	// from the repository about the zip are ignored.
 	missing bool
 }
 
@@ -70,23 +72,25 @@ type storedZip struct {
 type policy struct {
 	// force replaces conflicting content. overrules also overrides a denial.
 	force, overrules bool
-	// listed reports that a tag in the list of tags requires no further check.
+	// listed reports whether a version with a listed tag counts as unchanged.
 	listed bool
-	// verifiesAgain reports that the signature of an unchanged release is verified again.
+	// verifiesAgain reports whether the signature of an unchanged release is verified
+	// again.
 	verifiesAgain bool
-	// attaches reports that documents about all platforms are attached.
+	// attaches reports whether documents about all platforms are attached.
 	attaches bool
-	// attests reports that the attestations of new packages are published. attestsStored
-	// reports that this includes unchanged packages that have none.
+	// attests reports whether the attestations of new packages are published.
+	// attestsStored reports whether this includes unchanged packages without
+	// attestations.
 	attests, attestsStored bool
-	// signs reports that a release without a signature will be signed.
+	// signs reports whether a release without a signature will be signed.
 	signs bool
-	// describes reports that SBOMs are generated for stored packages.
+	// describes reports whether SBOMs are generated for stored packages.
 	describes bool
 	index     artifact.Options
 }
 
-// policy returns the policy for the plan.
+// policy derives the policy from the job's options.
 func (j *job) policy() policy {
 	o := j.options
 	attests := !o.NoReferrers && o.Attestations != ""
@@ -198,8 +202,9 @@ func (p Plan) keeping(f facts) Plan {
 	return p
 }
 
-// compare compares the release with the tag. A platform is unchanged if its zip has the
-// same digest. Documents that the tag does not have extend the platform.
+// compare returns the status of the plan and the conflicts between the release and the
+// tagged release. A platform is unchanged if its zip has the same digest. The release
+// is extended if platforms or documents are missing from the tagged release.
 func compare(f facts) (status Status, conflicts []string) {
 	switch {
 	case !f.stored.Exists():
@@ -225,8 +230,8 @@ func compare(f facts) (status Status, conflicts []string) {
 	return status, conflicts
 }
 
-// comparePackage compares a package with the tag. If the package conflicts with the
-// stored package, conflict is not empty.
+// comparePackage returns the status that a package requires. If the package conflicts
+// with the stored package, conflict is the reason.
 func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
 	if !stored.HasPlatform(pkg.Platform) {
 		return Extended, ""

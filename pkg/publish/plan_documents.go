@@ -10,10 +10,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
 
-// addKept adds the stored packages to the release. SHA256SUMS must list each stored
-// package with the same checksum. With force, packages that the publisher's SHA256SUMS
-// does not list are dropped. If SHA256SUMS was generated, addKept generates it again
-// for all packages.
+// addKept adds the stored packages to the release. It returns a conflict for each
+// package that SHA256SUMS does not list with the same checksum. If force is set,
+// packages that do not match the source's SHA256SUMS are dropped. If SHA256SUMS was
+// generated, addKept generates it again for all packages.
 func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	r, kept := &p.release, f.kept
 	keptPackages := slices.Clone(kept.Packages)
@@ -28,7 +28,7 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	listed, has := r.Document(provider.KindSums)
 	if !has || listed.Generated || !overrides(*r, kept) {
 		r.Packages = slices.Concat(r.Packages, keptPackages)
-		conflict := takeStoredDocuments(r, kept, f.resigned)
+		conflict := takeStoredDocuments(r, kept, f.signedByRun)
 		if conflict == "" {
 			return nil
 		}
@@ -57,16 +57,16 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 	return conflicts
 }
 
-// takeStoredDocuments is used if the source has no publisher's SHA256SUMS. It keeps the
-// stored SHA256SUMS if this file lists all packages. Otherwise, it generates a new
-// SHA256SUMS for all packages. If the new file would invalidate a signature that can't
-// be made again, it returns a conflict.
-func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bool) (conflict string) {
+// takeStoredDocuments is used if the source has no SHA256SUMS that replaces the stored
+// SHA256SUMS. It keeps the stored file if it lists all packages. Otherwise, it generates
+// a new SHA256SUMS for all packages. If the new file would invalidate a signature that
+// can't be recreated, it returns a conflict.
+func takeStoredDocuments(r *provider.Release, kept provider.Release, signedByRun bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)
 	_, signed := kept.Document(provider.KindSignature)
-	_, bundled := kept.Document(provider.KindSigstore) // a Sigstore bundle can't be made again
-	signed = signed && !resigned || bundled
+	_, bundled := kept.Document(provider.KindSigstore) // a Sigstore bundle can't be recreated
+	signed = signed && !signedByRun || bundled
 	if !has {
 		if generated {
 			r.Documents = generatedSums(*r)
@@ -91,8 +91,9 @@ func takeStoredDocuments(r *provider.Release, kept provider.Release, resigned bo
 	return ""
 }
 
-// overrides reports whether the source's SHA256SUMS replaces the stored SHA256SUMS. The
-// source's file must list new platforms or add a signature to an unsigned release.
+// overrides reports whether the source's SHA256SUMS replaces the stored SHA256SUMS. It
+// does so only if no SHA256SUMS is stored, if the two files are equal, if packages are
+// added or restored, or if the source's signature is added to an unsigned release.
 // Otherwise, the stored SHA256SUMS and its signature are kept.
 func overrides(r, kept provider.Release) bool {
 	stored, has := kept.Document(provider.KindSums)
@@ -117,7 +118,7 @@ func generatedSums(r provider.Release) []provider.Document {
 	return []provider.Document{source.GeneratedSums(r)}
 }
 
-// withNewNames adds the documents whose names don't exist yet.
+// withNewNames returns documents, and the elements of more that have new names.
 func withNewNames(documents, more []provider.Document) []provider.Document {
 	all := slices.Clone(documents)
 	for _, d := range more {
@@ -130,7 +131,7 @@ func withNewNames(documents, more []provider.Document) []provider.Document {
 
 // withoutOwnSums returns the packages of a release. If the release has a SHA256SUMS for
 // all packages, withoutOwnSums removes the SHA256SUMS of individual packages. Some other
-// publishers write one for each package.
+// tools write one for each package.
 func withoutOwnSums(r provider.Release) []provider.Package {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		return r.Packages
@@ -145,9 +146,9 @@ func withoutOwnSums(r provider.Release) []provider.Package {
 }
 
 // newDocuments returns the sorted names of the source's documents that are missing from
-// the tag because they were created after the zips. Existing documents are kept even if
-// the source has different content, such as a regenerated SBOM. A signature is added
-// only together with the SHA256SUMS that it signs.
+// the tagged release because they were created after the zips. Existing documents are
+// kept even if the source has different content, such as a regenerated SBOM. A
+// signature is added only together with the SHA256SUMS that it signs.
 func newDocuments(old repository.Inspection, r provider.Release) []string {
 	var names []string
 	for _, pkg := range r.Packages {
@@ -172,8 +173,8 @@ func newDocuments(old repository.Inspection, r provider.Release) []string {
 	return slices.Compact(names)
 }
 
-// missingKinds returns the documents about the release whose kind does not exist yet.
-// It ignores a generated SHA256SUMS.
+// missingKinds returns the documents about the release whose kind is not among the
+// existing documents. It ignores a generated SHA256SUMS.
 func missingKinds(existing, documents []provider.Document) []provider.Document {
 	var missing []provider.Document
 	for _, d := range documents {
@@ -185,8 +186,7 @@ func missingKinds(existing, documents []provider.Document) []provider.Document {
 	return missing
 }
 
-// describe adds the SBOMs of stored packages to the plan, except SBOMs that the source
-// has.
+// describe adds SBOMs for stored packages to the plan, unless the source has them.
 func (p *Plan) describe(f facts) {
 	for _, pkg := range f.release.Packages {
 		if f.lacksSBOM(pkg.Platform) && !hasSBOM(pkg) {

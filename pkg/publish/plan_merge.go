@@ -38,13 +38,14 @@ func (p *Plan) merge(f facts, o policy) {
 			*p = p.keeping(f)
 		}
 	}
-	// 3. Set the date.
+	// 3. Set the publication date.
 	p.release.Published = dated(p.Status, f.stored, f.release.Published)
 }
 
-// dated returns the date for the tag. It returns the stored date or, if no date is
-// stored, the source's date. If only damaged content is restored, the index must keep
-// its digest, and therefore its date.
+// dated returns the date for the new index. If content is replaced, this is the
+// source's date. If damaged content is restored, it is the stored date, because the
+// digest of the index must not change. Otherwise, it is the stored date or, if no date
+// is stored, the source's date.
 func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 	switch {
 	case s == Replaced || stored.Dangling:
@@ -61,7 +62,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
 		if zip := found.Manifest.Zip.Digest; found.Err == nil {
-			p.zips[zip] = storedZip{h1: found.Target.H1(), missing: f.stored.IsMissing(zip)}
+			p.zips[zip] = storedZip{listed: true, h1: found.Target.H1(), missing: f.stored.IsMissing(zip)}
 		}
 	}
 	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {
@@ -78,7 +79,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	}
 	if len(f.lost) > 0 {
 		p.Dropped = append(p.Dropped, f.lost...)
-		conflicts = append(conflicts, fmt.Sprintf("the package for %s is damaged in the repository, and the source does not have it: publish it together with the other packages", f.lost[0]))
+		conflicts = append(conflicts, fmt.Sprintf("the package for %s is damaged in the repository, and the source does not have it; publish it together with the other packages", f.lost[0]))
 	}
 	if len(f.release.Protocols) == 0 {
 		p.release.Protocols = f.stored.Index.Protocols()
@@ -93,12 +94,12 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	signed := slices.ContainsFunc(p.release.Documents, func(d provider.Document) bool {
 		return d.Kind == provider.KindSignature && d.Digest != ""
 	})
-	if f.resigned || signed {
+	if f.signedByRun || signed {
 		return nil
 	}
 	for _, pkg := range f.kept.Packages {
 		if !slices.Contains(f.release.Platforms(), pkg.Platform) {
-			conflicts = append(conflicts, fmt.Sprintf("signing this release would also sign the stored package for %s, which this key has not signed: publish it together with the other packages", pkg.Platform))
+			conflicts = append(conflicts, fmt.Sprintf("signing this release would also sign the stored package for %s, which this key has not signed; publish that package together with the other packages", pkg.Platform))
 		}
 	}
 	return conflicts

@@ -105,9 +105,9 @@ var planManual = []planCase{
 	{name: "a manifest of another format", tag: "linux~=a", source: "linux=a", conflict: "linux_amd64: not a provider artifact"},
 	{name: "a package of another name", tag: "linux@=a", source: "linux=a", conflict: `linux_amd64: "terraform-provider-other_1.2.3_linux_amd64.zip" is the name of other 1.2.3`},
 	{name: "a package of another name, by force", tag: "linux@=a", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "tag 1.2.3 contains provider registry.example.org/acme/other"},
+	{name: "another provider", tag: "[other provider]", source: "linux=a", conflict: "tag 1.2.3 points to provider registry.example.org/acme/other"},
 	{name: "another provider, by force", tag: "[other provider]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
-	{name: "other format", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not contain a provider"},
+	{name: "other format", tag: "[other format]", source: "linux=a", conflict: "tag 1.2.3 does not point to a provider"},
 	{name: "other format, force", tag: "[other format]", source: "linux=a", force: true, status: publish.Replaced, send: "linux", release: "linux"},
 
 	// Shortcuts: Release does not read the source's release if the existing content is
@@ -118,7 +118,7 @@ var planManual = []planCase{
 	{name: "local builds are read", tag: "linux=a", source: "linux=a", status: publish.Unchanged, requests: true},
 
 	// Ownership: no tag is written in a different provider's repository.
-	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 contains provider"},
+	{name: "another owner", around: "other owner", tag: "[none]", source: "linux=a", conflict: "tag 1.2.2 points to provider"},
 
 	// Denial: a denial takes precedence. Force overrides it unless denied versions are
 	// skipped.

@@ -27,7 +27,7 @@ import (
 //
 // The program runs once per package, without a shell. SBOMProgram replaces {zip},
 // {dir}, and {binary} with the paths of the zip, the directory to which it is unpacked,
-// and the executable. Other words in braces are errors. On stdin, the program receives
+// and the executable. Other words in braces are invalid. On stdin, the program receives
 // a JSON object with provider, version, os, arch, zip, dir, and binary. It must write
 // an SPDX or CycloneDX document to stdout.
 func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Package, zip string) (provider.Document, error), error) {
@@ -65,7 +65,7 @@ func SBOMProgram(commandLine string) (func(ctx context.Context, p provider.Packa
 	}, nil
 }
 
-// sbomName returns the file name of a package's SBOM according to OpenTofu's RFC about OCI
+// sbomName returns the file name of a package's SBOM according to OpenTofu's RFC for OCI
 // registries.
 func sbomName(p provider.Package, mediaType string) string {
 	ending := ".spdx.json"
@@ -88,8 +88,9 @@ type creating struct {
 }
 
 // PushBlob pushes a blob. If the repository is missing, PushBlob creates it and tries
-// again. The registry responds before it reads content. ECR sometimes closes the
-// connection without a response.
+// again. The second attempt can send the same content, because registries reject the
+// upload before they read any content. ECR sometimes closes the connection instead of
+// responding, so io.EOF is handled like a missing repository.
 func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	read := transfer.NewRecorder(content)
 	err := c.Repository.PushBlob(ctx, d, read)
@@ -111,8 +112,9 @@ func (c *creating) PushBlob(ctx context.Context, d ocispec.Descriptor, content i
 
 // RepositoryProgram returns a function for [CreateMissing] that runs a command line
 // without a shell. It replaces {registry} and {repository} in the arguments. Other
-// words in braces are errors. On stdin, the program receives a JSON object with
-// registry and repository. Its output is ignored, and exit status 0 means success.
+// words in braces are invalid. On stdin, the program receives a JSON object with
+// registry and repository. The program's output is ignored, and exit status 0 means
+// success.
 func RepositoryProgram(commandLine, registry, name string) (func(ctx context.Context) error, error) {
 	program, err := extprog.Parse(commandLine, "registry", "repository")
 	if err != nil {

@@ -155,7 +155,7 @@ func TestSBOMProgramWritesCycloneDX(t *testing.T) {
 func TestSBOMProgramFails(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
-		"fail":      "generating the SBOM of " + stem + "_haiku_riscv64.zip: running publish.test: exit status 1: no catalogers for haiku",
+		"fail":      "generating the SBOM for " + stem + "_haiku_riscv64.zip: running publish.test: exit status 1: no catalogers for haiku",
 		"text":      "running publish.test: the output is not a JSON object; the output begins with \"text\"",
 		"":          "running publish.test: the program printed nothing; expected a JSON object",
 		"{}":        "the output of publish.test is neither an SPDX nor a CycloneDX document",
@@ -169,7 +169,7 @@ func TestSBOMProgramFails(t *testing.T) {
 				if o.Platforms = []provider.Platform{haiku}; mode == "fail" {
 					_, err = w.runLocal(t, to, w.dist(t, nil, haiku), o)
 				}
-				wantText(t, err, strings.ReplaceAll(want, "publish.test", testProgram(t)), "generating the SBOM of ")
+				wantText(t, err, strings.ReplaceAll(want, "publish.test", testProgram(t)), "generating the SBOM for ")
 				to.wantTag(t, "")
 				if to.has(t, w.zipDigest(haiku)) {
 					t.Error("the zip was sent")
@@ -193,7 +193,7 @@ func TestProgramsAreParsed(t *testing.T) {
 	if _, err := publish.SBOMProgram("syft | tee log"); err == nil || !strings.Contains(err.Error(), `command line "syft | tee log"`) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := publish.RepositoryProgram("", "r", "n"); err == nil || !strings.Contains(err.Error(), "names no program") {
+	if _, err := publish.RepositoryProgram("", "r", "n"); err == nil || !strings.Contains(err.Error(), "contains no program") {
 		t.Errorf("got %v", err)
 	}
 	missing, err := publish.SBOMProgram("no-such-program-anywhere")
@@ -216,7 +216,7 @@ func TestSBOMProgramNeedsAnExecutable(t *testing.T) {
 	write(t, filepath.Join(dir, provider.Filename(w.address, w.version, haiku)), w.zips[haiku])
 	o, _ := sbomOption(t, "spdx")
 	_, err := w.runLocal(t, to, dir, o)
-	wantText(t, err, "generating the SBOM of terraform-provider-gadget_1.2.3_haiku_riscv64.zip: the package contains no executable terraform-provider-gadget")
+	wantText(t, err, "generating the SBOM for terraform-provider-gadget_1.2.3_haiku_riscv64.zip: the package contains no executable terraform-provider-gadget")
 	to.wantTag(t, "")
 }
 

@@ -1,6 +1,6 @@
-// Package publish publishes releases to OCI repositories. It compares the release of a
-// source with the content under the version's tag, sends the missing content, and
-// writes the tag last.
+// Package publish publishes releases to OCI repositories. It compares a source's release
+// with the content under the version's tag, sends the missing content, and writes the
+// tag last.
 //
 //	mirror  = origin registry → Release → plan → OCI repository
 //	publish = local zips      → Release → plan → OCI repository
@@ -12,7 +12,7 @@
 //	plan     decides, without I/O
 //	apply    sends zips, then manifests, then the tag
 //
-// Use this package to publish one release of any [provider.Source], or to copy one
+// Use this package to publish one release from any [provider.Source], or to copy one
 // release between repositories. Package mirror publishes many releases.
 package publish
 
@@ -20,34 +20,33 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// DefaultConcurrency is the default number of concurrent zip transfers. Hosts throttle
-// clients that use more transfers.
+// DefaultConcurrency is the default number of concurrent zip transfers. Some hosts
+// throttle clients that use more transfers.
 const DefaultConcurrency = 4
 
-// maxMoves is the maximum number of retries after another run has moved the tag. A build matrix can
-// publish about 14 platforms at the same time.
+// maxMoves is the maximum number of retries after another run has moved the tag. A build
+// matrix can publish about 14 platforms at the same time.
 const maxMoves = 20
 
-// Publisher publishes releases that share a limit of concurrent transfers and a cache of facts
-// about repositories. The zero value is ready for use. A Publisher is safe for concurrent use.
+// Publisher publishes releases that share a limit on concurrent transfers and a cache
+// of facts about repositories. The zero value is ready to use. A Publisher is safe for
+// concurrent use.
 type Publisher struct {
 	// Concurrency is the maximum number of concurrent zip transfers of all releases. If
 	// zero, it is [DefaultConcurrency]. Zips of up to 1 MiB are not limited.
 	Concurrency int
 	// TempDir is the directory for zips that must be stored temporarily until their h1
-	// hash is known. If empty, the system's directory for temporary files is used.
+	// hash is known. If empty, the system's temporary directory is used.
 	TempDir string
-	// Progress receives the progress of transfers.
+	// Progress reports the progress of transfers.
 	Progress provider.Progress
 
 	once    sync.Once
@@ -60,7 +59,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 	return new(Publisher).Release(ctx, src, repo, a, v, o)
 }
 
-// Release publishes one release of a source to a repository. Publishing the release
+// Release publishes one release from a source to a repository. Publishing the release
 // again has no effect. After a failure, publishing it again completes it.
 //
 // Release returns errors from the source and the repository,
@@ -114,19 +113,11 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		}
 		done.Held, err = j.held, cmp.Or(err, j.held.Failure())
 		if done, err = done.orDenied(o, err); err != nil {
+			j.memory.forgetSent(j.repo)
 			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}
 		}
 		return done, err
 	}
-}
-
-// dropPending deletes the pending tag if its release, which a gate held in an earlier run,
-// was published.
-func (j *job) dropPending(ctx context.Context, f facts) error {
-	if j.options.DryRun || j.options.Gates == nil || !slices.Contains(f.tags, artifact.PendingTag(j.version)) {
-		return nil
-	}
-	return repository.DropPending(ctx, j.repo, j.version)
 }
 
 // decide gathers facts until they are sufficient for a plan.

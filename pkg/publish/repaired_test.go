@@ -80,8 +80,12 @@ func TestRepaired(t *testing.T) {
 				if result.Digest != golden {
 					t.Errorf("the index is %s now", result.Digest)
 				}
-				wantSent(t, result, loss.sent...)
-				if n := w.origin.Requests()[origintest.Zip] - before; n != len(loss.sent) {
+				resent := loss.sent
+				if name == "manifest" && to.registry != nil {
+					resent = []provider.Platform{plan9} // a small zip whose size the tag no longer states
+				}
+				wantSent(t, result, resent...)
+				if n := w.origin.Requests()[origintest.Zip] - before; n != len(resent) {
 					t.Errorf("%d zips were fetched", n)
 				}
 				w.wantStored(t, to, all...)
@@ -206,13 +210,17 @@ func TestIndexLost(t *testing.T) {
 	}
 }
 
-// TestResumed resumes a run that stopped before it wrote the tag.
+// TestResumed resumes a run that stopped before it wrote the tag. Only zips of up to 1 MiB
+// are sent to a registry again. If the origin doesn't state the size of a zip, the zip is
+// requested to find out.
 func TestResumed(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]origintest.Options{"stated hashes": {}, "no packages block": {NoPackages: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			eachTarget(t, o, func(t *testing.T, w *world, to *target) {
+				w.zips[plan9] = bigZip(t)
+				w.offer(t, w.release(all...))
 				repo := &watched{Repository: to.open(t), before: func(op string, _ digest.Digest) error {
 					if op == "tag" {
 						return errors.New("killed")
@@ -224,13 +232,16 @@ func TestResumed(t *testing.T) {
 				}
 				before := w.origin.Requests()[origintest.Zip]
 				result := w.publish(t, to, publish.Created, publish.Options{})
-				wantSent(t, result)
-				if n := w.origin.Requests()[origintest.Zip] - before; n != 0 {
-					t.Errorf("%d zips were fetched again", n)
+				var again []provider.Platform
+				requests := 0
+				if to.registry != nil {
+					again, requests = without(plan9), len(all)
 				}
-				if result.Digest != golden {
-					t.Errorf("got index %s", result.Digest)
+				wantSent(t, result, again...)
+				if n := w.origin.Requests()[origintest.Zip] - before; n < len(again) || n > requests {
+					t.Errorf("%d zips were requested again, not %d to %d", n, len(again), requests)
 				}
+				w.wantStored(t, to, all...)
 			})
 		})
 	}

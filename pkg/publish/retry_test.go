@@ -274,9 +274,7 @@ func TestRegistryDown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
 	to := w.registry(t, registrytest.Options{})
-	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead} {
-		to.registry.Misbehave(kind, origintest.Reset(0), -1)
-	}
+	to.registry.Misbehave(registrytest.Tags, origintest.Reset(0), -1)
 	_, err := w.run(t, to, publish.Options{})
 	if _, ok := errors.AsType[*provider.TransientError](err); !ok {
 		t.Error(err)

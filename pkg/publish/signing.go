@@ -16,11 +16,11 @@ type Signing struct {
 	// extended. SHA256SUMS is then generated and signed again. trust.Signer
 	// implements this interface.
 	Signer artifact.Signer
-	// Keys, if not nil, returns the armored public keys that made the signatures of
+	// Keys, if not nil, returns the armored public keys for the signatures of
 	// SHA256SUMS, or nil if it doesn't have these keys. The keys are published with
 	// signed local builds, including stored builds without keys, so that users can pin
-	// the keys. Sources of published releases offer keys themselves. You can use the
-	// method KeysOf of trust.Keyring.
+	// the keys. Sources of published releases offer keys themselves. You can use
+	// trust.Keyring's KeysOf method.
 	Keys func(sums []byte, signatures ...[]byte) ([]byte, error)
 }
 
@@ -98,8 +98,8 @@ func (j *job) signedByUs(r provider.Release) bool {
 	return ours > 0
 }
 
-// withKeysOf returns r with the keys of a different release, because the keys in a
-// repository are not the keys that the source offers.
+// withKeysOf returns r with its keys replaced by the keys of other, because the keys in a
+// repository can differ from the keys that the source offers.
 func withKeysOf(r, other provider.Release) provider.Release {
 	isKeys := func(d provider.Document) bool { return d.Kind == provider.KindKeys }
 	without := func(documents []provider.Document) []provider.Document {

@@ -108,6 +108,8 @@ func TestStageReleasedVersion(t *testing.T) {
 func TestStageStale(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		w.zips[haiku] = bigZip(t)
+		w.offer(t, w.release(all...))
 		some := publish.Options{Platforms: []provider.Platform{haiku}}
 		w.stage(t, to, publish.Created, pendingTag, some)
 		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})

@@ -11,7 +11,7 @@ import (
 // of an HTTP request after the request is canceled.
 type verifyingReader struct {
 	src io.Reader
-	// open verifies the content after all content was read.
+	// open verifies the content after all of it has been read.
 	open func() error
 
 	mu sync.Mutex
@@ -73,8 +73,8 @@ func (g *verifyingReader) verdict() error {
 	return g.failure
 }
 
-// nonEOF returns nil for io.EOF, because the next Read reaches the end of the source
-// again.
+// nonEOF returns err, or nil for io.EOF, because the next Read reaches the end of the
+// source again.
 func nonEOF(err error) error {
 	if err == io.EOF {
 		return nil

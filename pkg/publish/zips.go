@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/sbom"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -33,8 +34,8 @@ type zipKey struct {
 }
 
 // sendZips sends the zips of a plan concurrently. It returns the release with the
-// sizes, h1 hashes, and SBOMs that were previously unknown. It doesn't send zips again
-// that earlier rounds have sent.
+// sizes, h1 hashes, and SBOMs that were previously unknown. It doesn't resend zips that
+// earlier rounds have sent.
 func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release, error) {
 	release := p.release
 	release.Packages = slices.Clone(release.Packages)
@@ -80,7 +81,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 	return release, err
 }
 
-// reads reports whether the zip of a platform is sent, or read for its SBOM.
+// reads reports whether a platform's zip is sent, or is read to generate its SBOM.
 func (p Plan) reads(platform provider.Platform) bool {
 	return slices.Contains(p.Send, platform) || slices.Contains(p.described, platform)
 }
@@ -93,31 +94,33 @@ func containsSBOM(documents []provider.Document) bool {
 }
 
 // sendZip sends one zip unless the repository has it, and completes the package's
-// metadata. If the h1 hash is required but neither the source nor the tag contains it,
-// sendZip reads the stored zip. This case occurs after an interrupted run.
+// metadata. If the h1 hash is required but neither the source nor the tagged index
+// contains it, sendZip reads the stored zip. An interrupted run can cause this.
 func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
-	isStored := false
-	if !stored.missing {
-		if isStored, err = j.isStored(ctx, &pkg); err != nil {
+	h1, isLocal := cmp.Or(pkg.H1, stored.h1), j.repo.Traits().BlobPath != nil
+	makesSBOM := j.options.SBOM != nil && !hasSBOM(pkg)
+	t := zipTransfer{job: j, pkg: pkg, describes: j.policy().describes && !hasSBOM(pkg), checks: !stored.missing}
+	if isSmall(pkg.Size) && !isLocal && !stored.listed {
+		t.checks = false
+	}
+	if t.checks && (isLocal || stored.listed || pkg.Size >= 0 || makesSBOM) {
+		t.checks = false
+		if t.stored, err = j.isStored(ctx, &t.pkg); err != nil {
 			return done, err
 		}
 	}
-	makesSBOM := j.options.SBOM != nil && !hasSBOM(pkg)
-	h1, isLocal := cmp.Or(pkg.H1, stored.h1), j.repo.Traits().BlobPath != nil
-	needsH1 := !j.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
-	if isStored {
-		pkg.H1 = h1
-	}
-	describes := j.policy().describes && !hasSBOM(pkg)
-	if isStored && !needsH1 && !makesSBOM && !describes {
-		return PackageResult{Package: pkg}, nil
+	readsStored := t.describes || !j.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
+	if t.stored {
+		if t.pkg.H1 = h1; !readsStored && !makesSBOM {
+			return PackageResult{Package: t.pkg}, nil
+		}
 	}
 	slot, err := transfer.NewSlot(ctx, j.transfers(), pkg.Size)
 	if err != nil {
 		return done, err
 	}
 	defer slot.Release()
-	t := zipTransfer{job: j, retrier: transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}, pkg: pkg, describes: describes}
+	t.retrier = transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}
 	if j.can.Path != nil {
 		t.path, _ = j.can.Path(pkg)
 	}
@@ -127,26 +130,31 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 			return done, fmt.Errorf("storing %s in a temporary directory: %w", pkg.Filename, err)
 		}
 		defer func() { _ = os.RemoveAll(dir) }()
-		if err := t.makeSBOM(ctx, dir, isStored); err != nil {
+		if err := t.makeSBOM(ctx, dir); err != nil {
 			return done, err
 		}
 	}
-	switch {
-	case stored.missing:
+	if stored.missing {
 		err = repository.ReplaceBlob(ctx, j.repo, pkg.Digest, func() (int64, error) {
 			err := t.send(ctx)
 			return t.pkg.Size, err
 		})
-	case !isStored:
+	} else if !t.stored {
 		err = t.send(ctx)
-	case needsH1 || describes:
-		t.pkg.H1, err = t.readH1(ctx)
+	}
+	if t.stored && err == nil {
+		if t.pkg.H1 = h1; readsStored {
+			t.pkg.H1, err = t.readH1(ctx)
+		}
 	}
 	if t.sbom.Name != "" {
 		t.pkg.Documents = append(slices.Clip(t.pkg.Documents), t.sbom)
 	}
-	return PackageResult{Package: t.pkg, Sent: !isStored}, err
+	return PackageResult{Package: t.pkg, Sent: !t.stored}, err
 }
+
+// isSmall reports whether sending a zip costs no more than looking for it in a registry.
+func isSmall(size int64) bool { return 0 <= size && size <= schedule.MaxSmall }
 
 // isStored reports whether the repository has the zip, and sets the package's size.
 func (j *job) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
@@ -166,12 +174,15 @@ type zipTransfer struct {
 	*job
 	retrier transfer.Retrier
 	pkg     provider.Package
-	// path is a local file of the zip. It is a temporary file if fetched is set, and
-	// otherwise the source's file.
+	// path is the path of the zip on this machine. If fetched is set, the file is
+	// temporary. Otherwise, it is the source's file.
 	path    string
 	fetched bool
-	// describes reports that an SBOM is generated while the zip is hashed. sbom is the
-	// result.
+	// stored reports whether the repository has the zip. If checks is set, send determines
+	// this when the source has returned the size of the zip.
+	stored, checks bool
+	// describes reports whether an SBOM is generated while the zip is hashed. The SBOM
+	// is stored in sbom.
 	describes bool
 	sbom      provider.Document
 }
@@ -184,30 +195,30 @@ func (t *zipTransfer) hashOptions() []packagezip.HashOption {
 	return []packagezip.HashOption{packagezip.WithBuildInfo(t.pkg.Address.Type)}
 }
 
-// makeSBOM generates the SBOM of the zip from a local file. If the source has no such
+// makeSBOM generates the SBOM for the zip from a local file. If the source has no such
 // file, makeSBOM writes the zip to a file in dir.
-func (t *zipTransfer) makeSBOM(ctx context.Context, dir string, isStored bool) error {
+func (t *zipTransfer) makeSBOM(ctx context.Context, dir string) error {
 	if t.path == "" {
 		t.path, t.fetched = filepath.Join(dir, t.pkg.Filename), true
-		err := t.retrier.Do(ctx, "fetching "+t.pkg.Filename, func() error { return t.fetch(ctx, isStored) })
+		err := t.retrier.Do(ctx, "fetching "+t.pkg.Filename, func() error { return t.fetch(ctx) })
 		if err != nil {
 			return err
 		}
 	}
 	sbom, err := t.options.SBOM(ctx, t.pkg, t.path)
 	if err != nil {
-		return fmt.Errorf("generating the SBOM of %s: %w", t.pkg.Filename, err)
+		return fmt.Errorf("generating the SBOM for %s: %w", t.pkg.Filename, err)
 	}
 	t.pkg.Documents = append(slices.Clip(t.pkg.Documents), sbom)
 	return nil
 }
 
-// fetch writes the zip to the local file. It reads the zip from the repository if the
-// repository has it, and otherwise from the source.
-func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
+// fetch writes the zip to the local file. It reads the zip from the repository or, if
+// the repository doesn't have it, from the source.
+func (t *zipTransfer) fetch(ctx context.Context) (err error) {
 	var body io.ReadCloser
 	size := t.pkg.Size
-	if isStored {
+	if t.stored {
 		body, err = t.openStored(ctx)
 	} else {
 		body, size, err = t.src.Open(ctx, t.pkg)
@@ -228,7 +239,8 @@ func (t *zipTransfer) fetch(ctx context.Context, isStored bool) (err error) {
 	}))
 }
 
-// send pushes the zip. The h1 hash is computed in the same pass.
+// send pushes the zip, unless the repository has it. It computes the h1 hash in the
+// same pass.
 func (t *zipTransfer) send(ctx context.Context) error {
 	open, progress, stated := t.src.Open, t.Progress, t.pkg.Size
 	if t.fetched {
@@ -243,6 +255,11 @@ func (t *zipTransfer) send(ctx context.Context) error {
 		defer func() { _ = body.Close() }()
 		if stated < 0 {
 			t.pkg.Size = size
+		}
+		if t.checks && !isSmall(t.pkg.Size) {
+			if t.stored, err = t.isStored(ctx, &t.pkg); t.stored || err != nil {
+				return err
+			}
 		}
 		content := transfer.Start(progress, t.pkg, t.pkg.Size, body)
 		var zip io.Reader = content
@@ -275,8 +292,8 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 
 // push pushes the content of the zip and returns its h1 hash. The source's h1 hash is
 // not signed, so push verifies it if the verification requires no additional transfer.
-// If the zip is invalid or has a different h1, push withholds the last byte. If a zip
-// can't be hashed as a stream, it is read again after the push.
+// If the zip is invalid or has a different h1 hash, push withholds the last byte. If a
+// zip can't be hashed as a stream, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
 	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil) {
@@ -311,9 +328,9 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 	return h1, nil
 }
 
-// readH1 computes the h1 of the zip from a local file of the source or the repository.
-// Without a local file, it reads the repository's blob as a stream. It uses a temporary
-// file only if necessary.
+// readH1 computes the h1 hash of the zip from a local file of the source or the
+// repository. Without a local file, it reads the repository's blob as a stream. It uses
+// a temporary file only if necessary.
 func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 	path := t.path
 	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
@@ -336,7 +353,7 @@ func (t *zipTransfer) openStored(ctx context.Context) (io.ReadCloser, error) {
 	return repository.Verified(ctx, t.repo, artifact.ZipDescriptor(t.pkg), t.pkg.Filename)
 }
 
-// hashFile computes the h1 of a file of the given size.
+// hashFile computes the h1 hash of a zip file with the given size.
 func hashFile(ctx context.Context, path string, size int64, options ...packagezip.HashOption) (contents packagezip.Contents, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -350,8 +367,8 @@ func hashFile(ctx context.Context, path string, size int64, options ...packagezi
 	return archive.Contents(ctx, options...)
 }
 
-// checkH1 compares the computed h1 with the stated h1, and generates the SBOM. With NoH1,
-// it returns the stated h1.
+// checkH1 returns an error if the computed h1 hash doesn't match the source's. It also
+// generates the SBOM. With NoH1, it returns the source's h1 hash.
 func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		name := t.pkg.Filename
@@ -367,7 +384,7 @@ func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, 
 		executable, _ := contents.Executable(t.pkg.Address.Type)
 		document, err := sbom.CycloneDX(t.pkg, executable, contents.BuildInfo)
 		if err != nil {
-			return "", fmt.Errorf("generating the SBOM of %s: %w", t.pkg.Filename, err)
+			return "", fmt.Errorf("generating the SBOM for %s: %w", t.pkg.Filename, err)
 		}
 		t.sbom = artifact.NewDocument(sbomName(t.pkg, artifact.MediaTypeCycloneDX), artifact.MediaTypeCycloneDX, document)
 	}

@@ -16,9 +16,9 @@ import (
 // errZipRequired is returned by sinks that store zips if a package has no zip.
 var errZipRequired = errors.New("a zip is required")
 
-// fetchDirectory stores a package that exists only unpacked in the source. done is
-// false if the package has a zip. If the sink requires zips, the error comes from the
-// source.
+// fetchDirectory stores a package that exists in the source only as an unpacked
+// directory. done is false if the package has a zip. If the sink requires zips, the
+// error is the source's error from opening the zip.
 func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provider.Package) (r Result, done bool, err error) {
 	r.Package = p
 	directory := provider.CapabilitiesOf(src).Directory
@@ -34,15 +34,15 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 		body, _, err := src.Open(ctx, p)
 		if err == nil {
 			_ = body.Close()
-			err = fmt.Errorf("%s exists only unpacked in %s, but a zip is required", p.Filename, from)
+			err = fmt.Errorf("%s exists only as the unpacked directory %s, but a zip is required", p.Filename, from)
 		}
 		return r, true, err
 	}
 	return r, true, err
 }
 
-// PutDirectory copies an unpacked package if the h1: hash of its files matches the
-// package. See [Sink].
+// PutDirectory copies an unpacked package. If its h1: hash doesn't match the package,
+// it returns an error. See [Sink].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
 		return "", false, fmt.Errorf("copying %s: no h1 hash is available to verify the package", from)

@@ -82,7 +82,7 @@ func isEvidenceName(name string, a provider.Address) bool {
 // the suffix of signatures, as in _SHA256SUMS.72D7468F.sig.
 var keyID = regexp.MustCompile(`\.[0-9A-Fa-f]{8,64}$`)
 
-// writeDocument creates a file. It keeps an existing file with the same content.
+// writeDocument creates a file. If path has different content, it returns [ErrExists].
 func writeDocument(path string, content []byte) error {
 	f, err := atomicfile.Create(path, modeZip)
 	if err != nil {

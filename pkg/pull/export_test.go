@@ -1,7 +1,7 @@
 package pull
 
 var (
-	// FetchDirectory fetches a package that exists only unpacked in its source.
+	// FetchDirectory fetches a package that exists only as an unpacked directory.
 	FetchDirectory = fetchDirectory
 	// IsEvidenceName reports whether a file name is allowed for a document.
 	IsEvidenceName = isEvidenceName

@@ -13,8 +13,9 @@ type ManyOptions struct {
 	// Options configures each release. Concurrency limits the total number of
 	// concurrent transfers of all releases, except transfers of zips up to 1 MiB.
 	Options
-	// FailFast stops starting new releases after the first failure. If a requirement
-	// selects no version, no release is started. Transfers in progress are completed.
+	// FailFast prevents new releases from starting after the first failure. If a
+	// requirement selects no version, no release is started. Transfers in progress are
+	// completed.
 	FailFast bool
 	// OnStart and OnFinish, if not nil, are called when the pull of a requirement's
 	// release starts and when it finishes. They can be called concurrently and in any
@@ -27,7 +28,7 @@ type ManyOptions struct {
 	OnResult func(Pulled)
 }
 
-// Pulled is the result of a requirement.
+// Pulled is the result for a requirement.
 type Pulled struct {
 	Requirement provider.Requirement
 	// Version is the selected version. It is the zero value if no version was found.
@@ -37,10 +38,9 @@ type Pulled struct {
 	Err      error
 }
 
-// Many pulls the newest release of each requirement into a sink, concurrently. Failures
+// Many pulls the newest release for each requirement into a sink, concurrently. Failures
 // are passed to the callbacks and don't stop the other releases, unless FailFast is
-// set. If the context is canceled, Many starts no further releases and returns an
-// error.
+// set. If the context is canceled, Many starts no more releases and returns an error.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()
@@ -80,7 +80,7 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	return ctx.Err()
 }
 
-// complete sets defaults.
+// complete replaces nil callbacks with functions that do nothing.
 func (o ManyOptions) complete() ManyOptions {
 	if o.OnStart == nil {
 		o.OnStart = func(provider.Requirement, provider.Version) {}

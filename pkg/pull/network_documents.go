@@ -40,8 +40,8 @@ func (l versionsList) with(v provider.Version) versionsList {
 }
 
 // with returns the list with an additional package. h1 is empty if it is unknown.
-// Existing hashes are kept. If the list conflicts with the package, the error is the
-// predicate of a sentence about the list.
+// Existing hashes are kept. If the list conflicts with the package, the error text is
+// the predicate of a sentence about the list.
 func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) {
 	platform := p.Platform.String()
 	merged := archive{URL: provider.Filename(p.Address, p.Version, p.Platform), Hashes: []string{sums.ZH(p.Digest)}}
@@ -72,8 +72,8 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted returns the known hash with the same scheme but a different value, and
-// reports whether it exists. A zip has only one hash per scheme.
+// contradicted returns the known hash with the same scheme as hash but a different
+// value, and reports whether such a hash exists. A zip has only one hash per scheme.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")
 	for _, want := range known {

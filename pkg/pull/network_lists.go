@@ -19,7 +19,7 @@ const (
 	// indexName is the name of the document that lists the versions of a provider.
 	indexName = "index.json"
 	// maxList is the maximum size of a document in bytes. maxListValues is the maximum
-	// number of values. Both are sufficient for about 10,000 versions.
+	// number of JSON values in it. Both are sufficient for about 10,000 versions.
 	maxList       = 4 << 20
 	maxListValues = 64 << 10
 )
@@ -27,7 +27,7 @@ const (
 // mirrorLists manages the JSON documents of a network mirror.
 type mirrorLists struct {
 	dir string
-	// mu synchronizes goroutines of this process without polling.
+	// mu synchronizes goroutines in this process without polling.
 	mu sync.Mutex
 }
 

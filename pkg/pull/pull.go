@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// defaultConcurrency is the default limit of concurrent transfers.
+// defaultConcurrency is the default limit on concurrent transfers.
 const defaultConcurrency = 4
 
 // Options configures [Release]. With the zero value, the package for this machine's
@@ -30,32 +30,31 @@ type Options struct {
 	Concurrency int
 	// Acquire, if not nil, is called before the transfer of a zip. size is the size of
 	// the zip in bytes, or -1 if it is unknown. Acquire blocks until the transfer can
-	// start. The returned function is called when the transfer has finished. It is also
-	// called before the last attempt, which calls Acquire again. Use Acquire to share a
-	// limit between releases, as [Many] does. The shared limit applies in addition to
+	// start. The returned function is called when the transfer has finished, and before
+	// the last attempt, for which Acquire is called again. Use Acquire to share a limit
+	// between releases, as [Many] does. The shared limit applies in addition to
 	// Concurrency. With or without Acquire, the last attempt runs exclusively.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Verify, if not nil, verifies the signature of the release before anything is
 	// written. If it returns an error, Release fails. Verify is typically a method of
 	// trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Evidence writes the documents of the release to the directories of the zips.
-	// These are checksums, signatures, keys, SBOMs, and provenance. The sink must store
-	// zips.
+	// Evidence writes the documents about the release (checksums, signatures, keys,
+	// SBOMs, and provenance) to the directories of the zips. The sink must store zips.
 	Evidence bool
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
-	// Progress receives the progress of transfers.
+	// Progress reports the progress of transfers.
 	Progress provider.Progress
 }
 
 // Result is the result of pulling a package.
 type Result struct {
 	Package provider.Package
-	// Path is the path of the file or directory of the package.
+	// Path is the path of the package's file or directory.
 	Path string
-	// Kept reports that a valid package already existed.
+	// Kept reports whether a valid package already existed.
 	Kept bool
 	// Evidence lists the paths of the documents about the package and its release.
 	Evidence []string
@@ -67,20 +66,20 @@ type Result struct {
 	// Stored is the location of the release if the release comes from one OCI
 	// repository.
 	Stored provider.Stored
-	// Sums reports that a SHA256SUMS document lists the zip. If false, the digest is
+	// Sums reports whether a SHA256SUMS document lists the zip. If false, the digest is
 	// only as trustworthy as the repository.
 	Sums bool
 }
 
 // Release pulls the packages of a release from a source into a sink. The results are
-// sorted by platform. Files and directories receive their final names only after they
-// are verified.
+// sorted by platform. Files and directories are renamed to their final names only after
+// they have been verified.
 func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Address, v provider.Version, o Options) ([]Result, error) {
 	platforms := o.Platforms
 	if len(platforms) == 0 {
 		platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
-	// 1. Fetch the release. The source compares it with SHA256SUMS.
+	// 1. Fetch the release. The source verifies it against SHA256SUMS.
 	release, err := src.Release(ctx, a, v, platforms...)
 	if err != nil {
 		return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
@@ -126,7 +125,8 @@ func concurrency(o Options) int {
 	return defaultConcurrency
 }
 
-// withAcquire returns the options with a limit on transfers.
+// withAcquire returns options in which Acquire limits the number of concurrent
+// transfers.
 func (o Options) withAcquire() Options {
 	if o.Acquire == nil {
 		o.Acquire = schedule.NewTransfers(concurrency(o)).Acquire

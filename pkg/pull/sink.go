@@ -19,16 +19,16 @@ type Sink interface {
 	// location. If path has any other content, Has returns [ErrExists].
 	//
 	// If a sink can determine this only by reading the zip, Has returns false, and Put
-	// compares the package.
+	// compares the contents.
 	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
-	// Put stores the zip that open returns. Each call of open returns a new verifying
+	// Put stores the zip that open returns. Each call to open returns a new verifying
 	// reader. See [provider.Source]. The package appears at path only after the reader
-	// has returned [io.EOF]. A valid existing package is kept. Any other existing
-	// content is never overwritten, and Put returns [ErrExists].
+	// has returned [io.EOF]. A valid existing package is kept. Put never overwrites any
+	// other content, and returns [ErrExists] instead.
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
-	// PutDirectory copies an unpacked package from a directory if the h1: hash of the
-	// directory matches the package. Otherwise, it behaves like Put. Sinks that store
-	// zips return an error.
+	// PutDirectory copies an unpacked package from a directory. If the directory's h1:
+	// hash doesn't match the package, it returns an error. In all other respects, it
+	// behaves like Put. Sinks that store zips return an error.
 	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
 }
 
@@ -54,9 +54,9 @@ const (
 	LayoutNetwork Layout = "network"
 )
 
-// NewSink returns a sink that stores packages in dir. The sink creates dir for the
+// NewSink returns a sink that stores packages in dir. It creates dir when it stores the
 // first package. If cache is not nil, the sink copies unpacked packages from the cache
-// instead of opening their zips, and stores packages that it unpacks in the cache. To
+// instead of opening their zips, and adds the packages that it unpacks to the cache. To
 // cache zips, use [source.NewCached].
 func NewSink(layout Layout, dir string, cache *store.Store) (Sink, error) {
 	switch layout {

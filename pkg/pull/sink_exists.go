@@ -13,13 +13,13 @@ import (
 // content is kept, because only the user can decide whether to delete it.
 var ErrExists = provider.Errorf(provider.Conflict, "move it or choose another directory")
 
-// exists returns an [ErrExists] about a path. The format string is the predicate of a
-// sentence about the path.
+// exists returns an error that wraps [ErrExists]. The formatted text is the predicate
+// of a sentence about the path.
 func exists(path, format string, args ...any) error {
 	return fmt.Errorf("%s %s; %w", path, fmt.Sprintf(format, args...), ErrExists)
 }
 
-// otherContents returns an [ErrExists] for a different checksum.
+// otherContents returns an [ErrExists] error about a different checksum.
 func otherContents(path, got, want string) error {
 	return exists(path, "has different content (%s, want %s)", got, want)
 }
@@ -37,7 +37,7 @@ func lookAt(path string) (fs.FileInfo, error) {
 	return fi, err
 }
 
-// kindOf describes the kind of a file.
+// kindOf describes the type of a file for an error message.
 func kindOf(fi fs.FileInfo) string {
 	switch mode := fi.Mode(); {
 	case mode.IsRegular():

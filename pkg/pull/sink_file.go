@@ -41,9 +41,9 @@ func newPackedSink(dir string, kept *store.Store) fileSink {
 	})
 }
 
-// fileSink stores a zip as the file at path.
+// fileSink stores each zip at the path that the function path returns.
 type fileSink struct {
-	// store, if not nil, contains zips that need not be fetched.
+	// store, if not nil, contains zips that don't have to be fetched.
 	store *store.Store
 	swept *atomicfile.Sweeper
 	path  func(p provider.Package) (string, error)
@@ -53,7 +53,7 @@ func newFileSink(kept *store.Store, path func(provider.Package) (string, error))
 	return fileSink{store: kept, swept: &atomicfile.Sweeper{}, path: path}
 }
 
-// Has compares the digest of an existing file. See [Sink].
+// Has reports whether a file with the package's digest exists. See [Sink].
 func (s fileSink) Has(ctx context.Context, p provider.Package) (path string, ok bool, err error) {
 	if path, err = s.path(p); err != nil {
 		return "", false, err
@@ -125,7 +125,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 }
 
 // commit renames the temporary file of a zip. If another process has created the file,
-// commit keeps it if the file is valid.
+// commit keeps that file if it is valid.
 func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (kept bool, err error) {
 	err = zip.CommitNew()
 	if errors.Is(err, fs.ErrExist) {

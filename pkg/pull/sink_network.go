@@ -48,7 +48,7 @@ func (s *networkSink) look(ctx context.Context, p provider.Package) (path string
 }
 
 // Put stores the zip and then lists it. It computes the h1: hash from the zip, because
-// clients write the hash to lock files. Put also returns errors of unsafe archives, and
+// clients write the hash to lock files. Put also returns errors for unsafe archives, and
 // a *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
 func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, found, listed, err := s.look(ctx, p)
@@ -121,7 +121,8 @@ func fileH1(ctx context.Context, p provider.Package, path string) (string, error
 	return checkedH1(p, contents, err)
 }
 
-// checkedH1 returns the computed h1: hash after comparing it with the package's hash.
+// checkedH1 returns the computed h1: hash. It returns an error if the hash differs from
+// p.H1, unless p.H1 is empty.
 func checkedH1(p provider.Package, contents packagezip.Contents, err error) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("reading %s: %w", p.Filename, err)

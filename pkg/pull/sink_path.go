@@ -15,7 +15,7 @@ import (
 // internal/getproviders.
 //
 // Windows doesn't allow colons in file names, and OpenTofu has no alternative form.
-// Therefore, a host with a port is an error on Windows.
+// Therefore, mirrorPath returns an error for hosts with a port on Windows.
 func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 	local, err := filepath.Localize(path.Join(a.String(), rest))
 	if err != nil {
@@ -27,8 +27,8 @@ func mirrorPath(dir string, a provider.Address, rest string) (string, error) {
 // networkPath returns DIR/HOST/NAMESPACE/TYPE/rest in the form that clients request
 // from a network mirror, with the host in Punycode. See AvailableVersions in OpenTofu's
 // internal/getproviders/http_mirror_source.go. In contrast, "tofu providers mirror"
-// 1.12 writes hosts in Unicode, where no client finds them. For ASCII hosts, the two
-// forms are equal.
+// 1.12 writes hosts in Unicode, so clients don't find the files. For ASCII hosts, the
+// two forms are equal.
 func networkPath(dir string, a provider.Address, rest string) (string, error) {
 	if strings.Contains(string(a.Host), ":") {
 		return "", ErrPort

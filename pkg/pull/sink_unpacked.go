@@ -23,7 +23,7 @@ type unpackedSink struct {
 	swept atomicfile.Sweeper
 	// unpacked maps the digests of zips to the h1: hashes of their directories.
 	unpacked *unpackedRecord
-	// store, if not nil, contains packages that need not be unpacked.
+	// store, if not nil, contains packages that don't have to be unpacked again.
 	store *store.Store
 	// module, if not empty, is the directory of the only package.
 	module string
@@ -33,9 +33,9 @@ func newUnpackedSink(dir string, s *store.Store) *unpackedSink {
 	return &unpackedSink{dir: dir, unpacked: newUnpackedRecord(dir), store: s}
 }
 
-// NewModuleSink returns a sink that unpacks the package of one module to dir, without
-// further directories. dir must be missing, empty, or already contain the package. Its
-// parent directory contains temporary files until the package is complete.
+// NewModuleSink returns a sink that unpacks the package of one module directly to dir.
+// If dir exists, it must be empty or already contain the package. Its parent directory
+// contains temporary files until the package is complete.
 func NewModuleSink(dir string) (Sink, error) {
 	if err := checkDirectory(dir); err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (s *unpackedSink) Has(_ context.Context, p provider.Package) (path string, 
 	return path, true, startable(path, p.Address.Type)
 }
 
-// Put unpacks the zip while it is read. It also returns errors of unsafe archives, and a
-// *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
+// Put unpacks the zip while it is read. It also returns errors for unsafe archives, and
+// a *[sums.MismatchError] if the package has a different h1: hash. See [Sink].
 func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error) {
 	path, kept, err = s.Has(ctx, p)
 	if err != nil || kept {
@@ -126,7 +126,7 @@ func (s *unpackedSink) fill(ctx context.Context, p provider.Package, tmp string,
 		if _, mismatch := errors.AsType[*sums.MismatchError](err); err == nil || mismatch {
 			return h1, err
 		}
-		// Ignore other errors of the store. If these errors persist, unpacking returns
+		// Ignore other errors from the store. If these errors persist, unpacking returns
 		// them.
 		if err := packagezip.Empty(tmp); err != nil {
 			return "", err
@@ -150,7 +150,8 @@ func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp s
 	return known.Unpacked, tree.CopyTo(ctx, tmp)
 }
 
-// compare reads the zip and compares it with the directory at path.
+// compare reads the zip, and returns [ErrExists] if the directory at path has different
+// contents.
 func (s *unpackedSink) compare(ctx context.Context, p provider.Package, path, existing string, open Opener) error {
 	contents, err := packagezip.HashAny(ctx, packagezip.Opener(open), p.Size, s.dir)
 	if err := checkContents(p, contents, err); err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// checkContents compares the contents of a zip with the unsigned metadata of the package.
+// checkContents returns an error if the contents of a zip don't match the package's h1:
+// hash, which is not signed.
 func checkContents(p provider.Package, contents packagezip.Contents, err error) error {
 	if err != nil {
 		return fmt.Errorf("unpacking %s: %w", p.Filename, err)

@@ -39,8 +39,8 @@ func newUnpackedRecord(dir string) *unpackedRecord {
 	return &unpackedRecord{path: filepath.Join(dir, recordName)}
 }
 
-// of returns the h1: hash of the directory to which a zip unpacks, or "" if the hash is
-// unknown.
+// of returns the h1: hash of the directory with the contents of a zip, or "" if the
+// hash is unknown.
 func (r *unpackedRecord) of(zip digest.Digest) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *unpackedRecord) of(zip digest.Digest) string {
 	return r.known[zip]
 }
 
-// add records a zip. It ignores errors, because a zip without a record is only read
-// again.
+// add records a zip. It ignores errors, because a missing record only causes the zip to
+// be read again.
 func (r *unpackedRecord) add(zip digest.Digest, h1 string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -88,7 +88,7 @@ func TestReferrersTagIsSubject(t *testing.T) {
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	before := w.registry.Writes()
 	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
-	const want = "attaching document1.spdx.json: registry resolves the referrers tag to the artifact itself, so it cannot store a list of referrers"
+	const want = "attaching document1.spdx.json: registry resolves the referrers tag to the artifact itself, so it cannot store a referrers list"
 	if !errors.Is(err, repository.ErrNoReferrersList) || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
@@ -129,7 +129,7 @@ func TestReferrersTagWithOtherContent(t *testing.T) {
 		pushBlob(t, w.open(), artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: ocispec.DescriptorEmptyJSON.Data})
 		w.plant(t, foreign)
 		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
-		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `expected a list of referrers, got an image manifest of artifact type "application/x"`) {
+		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `expected a referrers list, got an image manifest of artifact type "application/x"`) {
 			t.Errorf("got %v", err)
 		}
 		d, _, err := w.open().Manifest(t.Context(), artifact.ReferrersTag(w.subject.Digest))

@@ -27,16 +27,16 @@ const maxTokenResponse = 128 << 10
 // responds to the challenges of one registry, and never sends credentials or tokens to
 // another host.
 //
-// It replaces the auth.Client of oras. That client rejects all token services at
-// private addresses, and can't be configured to allow specific ones. It also caches
-// tokens by the challenge's scopes. Therefore, the registry first rejects each request
-// that has different scopes, and concurrent requests cause several requests for the
-// same token.
+// It replaces oras's auth.Client, which rejects all token services at private addresses
+// and can't be configured to allow specific services. auth.Client also caches tokens by
+// the challenge's scopes. Therefore, the registry first rejects every request with new
+// scopes, and concurrent requests each request their own token.
 type authenticator struct {
 	at    registry.Reference
 	find  func(ctx context.Context, repository string) (Credential, error) // if nil, access is anonymous
 	state *credentialState
-	// registry sends requests to the registry, and tokens sends requests to its token service.
+	// registry sends requests to the registry, and tokens sends requests to its token
+	// service.
 	registry, tokens *http.Client
 	realms           realmPolicy
 	// headers maps scopes, or basicKey, to the value of the Authorization header. The
@@ -44,7 +44,8 @@ type authenticator struct {
 	headers memo.Memo[string, string]
 }
 
-// basicKey replaces the scopes if the registry uses basic authentication, which has no scopes.
+// basicKey is used instead of scopes if the registry uses basic authentication, which
+// has no scopes.
 const basicKey = "basic"
 
 // Do implements oras's [remote.Client]. The context of a request contains its scopes.
@@ -73,8 +74,7 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	case answered:
 		return resp, failure
 	}
-	// 2. Send the remaining requests with the header. Repeat the first request with the
-	// header.
+	// 2. Repeat the first request, and send the other requests, with the header.
 	resp, err = a.send(req, header)
 	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
 		return resp, err
@@ -94,8 +94,8 @@ func (a *authenticator) key(req *http.Request) string {
 	return strings.Join(auth.GetAllScopesForHost(req.Context(), req.URL.Host), " ")
 }
 
-// isChallenge reports whether the registry itself, not a host that it redirected to, requests
-// credentials.
+// isChallenge reports whether the registry itself, not a host that it redirected to,
+// requests credentials.
 func isChallenge(req *http.Request, resp *http.Response, err error) bool {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !httpclient.SameOrigin(req.URL, resp.Request.URL) {
 		return false
@@ -124,8 +124,7 @@ func (a *authenticator) send(req *http.Request, header string) (*http.Response, 
 	return a.registry.Do(again)
 }
 
-// authorize closes resp and returns the Authorization header that responds to its
-// challenge.
+// authorize closes resp and returns the Authorization header for its challenge.
 func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (string, error) {
 	_ = resp.Body.Close()
 	asked, _ := challengeOf(resp.Header)
@@ -187,7 +186,7 @@ func basicHeader(c Credential) string {
 func (a *authenticator) token(ctx context.Context, asked challenge, scopes []string, c Credential) (string, error) {
 	realm, err := url.Parse(asked.realm)
 	if err != nil || realm.Host == "" {
-		return "", errors.New("registry response has no valid token service")
+		return "", errors.New("registry response does not specify a valid token service")
 	}
 	realm.User, realm.Fragment, realm.RawFragment = nil, "", ""
 	if err := a.realms.check(ctx, realm, c.hasSecret()); err != nil {
@@ -214,13 +213,13 @@ func (a *authenticator) token(ctx context.Context, asked challenge, scopes []str
 		AccessToken string `json:"access_token"`
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, maxTokenResponse)).Decode(&answer); err != nil {
-		return "", fmt.Errorf("decoding the response of token service %s: %w", realm.Host, err)
+		return "", fmt.Errorf("decoding the response from token service %s: %w", realm.Host, err)
 	}
 	if answer.AccessToken != "" {
 		return answer.AccessToken, nil
 	}
 	if answer.Token == "" {
-		return "", fmt.Errorf("response of token service %s has no token", realm.Host)
+		return "", fmt.Errorf("response from token service %s contains no token", realm.Host)
 	}
 	return answer.Token, nil
 }
@@ -255,7 +254,7 @@ func tokenRequest(ctx context.Context, realm *url.URL, service string, scopes []
 	return req, nil
 }
 
-// challenge is an authentication challenge of a registry.
+// challenge is an authentication challenge from a registry.
 type challenge struct {
 	isBasic               bool
 	realm, service, scope string

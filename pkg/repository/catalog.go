@@ -20,8 +20,8 @@ const (
 	// maximum total size of their names.
 	maxNames     = 100_000
 	maxNameBytes = 16 << 20
-	// maxNamePages limits the pages of a catalog. Registries return 100 or more names per page,
-	// and some return fewer than requested.
+	// maxNamePages limits the number of pages of a catalog. Registries return 100 or
+	// more names per page, and some return fewer than requested.
 	maxNamePages = 2000
 	// namesOnPage is the requested number of names per page. Registries can return
 	// fewer names.
@@ -29,12 +29,12 @@ const (
 )
 
 // ErrNoCatalog is returned if a registry doesn't support listing its repositories, or
-// doesn't permit it for the credentials.
+// if the credentials don't permit it.
 var ErrNoCatalog = provider.Errorf(provider.Refused, "registry does not list its repositories")
 
 // Catalog returns the names of all repositories in a registry. It uses /v2/_catalog,
-// which not all registries support and few permit. If a registry doesn't support or
-// permit it, Catalog returns [ErrNoCatalog]. Catalog uses the credentials for the
+// which not all registries support and few make available to clients. If it is not
+// available, Catalog returns [ErrNoCatalog]. Catalog uses the credentials for the
 // repository ref, which need not exist. See
 // https://distribution.github.io/distribution/spec/api/#listing-repositories.
 func Catalog(ctx context.Context, ref template.Reference, o Options) (names []string, err error) {

@@ -24,8 +24,8 @@ func (o Options) complete() (Options, error) {
 	return o, nil
 }
 
-// client returns the HTTP client of one repository. It is a chain of layers, which a request
-// passes in this order:
+// client returns the HTTP client for one repository. It is a chain of layers, which a
+// request passes through in this order:
 //
 //  1. authentication: adds the credentials or the token (auth.go)
 //  2. realm policy: restricts token services and redirects (realm.go, redirect.go)

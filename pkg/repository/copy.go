@@ -12,10 +12,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// copyConcurrency is the default number of packages that are copied concurrently.
+// copyConcurrency is the default for [CopyOptions.Concurrency].
 const copyConcurrency = 4
 
-// CopyOptions configures [Copy]. The zero value copies everything that belongs to a release.
+// CopyOptions configures [Copy]. The zero value copies everything that belongs to a
+// release.
 type CopyOptions struct {
 	// Provider is the expected provider of the release in both repositories. If an
 	// annotation contains a different provider, and no alias allows that provider, Copy
@@ -26,11 +27,11 @@ type CopyOptions struct {
 	// Force overwrites the target's tag even if Copy would otherwise fail or keep the
 	// tag. See [Copy].
 	Force bool
-	// DryRun compares and verifies without writing anything. The result describes what would be
-	// done.
+	// DryRun compares and verifies without writing anything. The result describes what
+	// would be done.
 	DryRun bool
-	// Reread reads the blobs of the target's tag and replaces corrupt blobs. Otherwise,
-	// Copy only checks that the blobs exist.
+	// Reread makes Copy read the target's existing blobs and replace corrupt blobs.
+	// Otherwise, Copy only checks that the blobs exist.
 	Reread bool
 	// Verify, if not nil, verifies the signature of the release before anything is
 	// sent. If it returns an error, Copy fails. Verify isn't called if the target
@@ -43,24 +44,27 @@ type CopyOptions struct {
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
-	// Concurrency is the maximum number of packages that are copied concurrently. If zero, it
-	// is 4.
+	// Concurrency is the maximum number of packages that are copied concurrently. If
+	// zero, it is 4.
 	Concurrency int
 	// Acquire, if not nil, is called with the size of a blob in bytes before the blob
 	// is sent. It blocks until Copy can send the blob. Copy calls release after sending
 	// the blob. Use Acquire to share a limit among several copies. Concurrency still
 	// limits each copy.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
-	// Progress receives the transferred packages. For each package, it receives only
-	// the file name, the digest, and the size.
+	// Once sends blobs that several releases share. See [Once].
+	Once Once
+	// Progress reports the progress of package transfers. Only the file name, the
+	// digest, and the size of these packages are set.
 	Progress provider.Progress
 }
 
 // Tagging describes a tag that [Copy] is about to write.
 type Tagging struct {
-	// Release is the source's release. Existing is the content of the target's tag.
+	// Release is the inspection of the source's tag. Existing is the inspection of the
+	// target's tag.
 	Release, Existing Inspection
-	// Decisions contains the source's recorded decisions of gates, oldest first.
+	// Decisions contains the source's recorded gate decisions, oldest first.
 	Decisions []DecisionRecord
 }
 
@@ -79,20 +83,20 @@ type CopyResult struct {
 	Digest, Was digest.Digest
 	// Source is the digest of the source's index.
 	Source digest.Digest
-	// Kept reports that the tag still points to a different index, which contains all
+	// Kept reports whether the tag still points to a different index, which contains all
 	// of the source's zips.
 	Kept bool
 	// Forced reports whether the tag was moved only because of Force.
 	Forced bool
-	// Repaired reports that missing or damaged content of the tag was restored.
+	// Repaired reports whether missing or damaged content of the tag was restored.
 	Repaired bool
 	// Verdict is the result of Verify. It is the zero value if Verify wasn't called.
 	Verdict provider.Verdict
-	// Tagged reports that the tag was written. It is false if the tag already existed, and in
-	// dry runs.
+	// Tagged reports whether the tag was written. It is false if the tag already pointed
+	// to the index, and in dry runs.
 	Tagged bool
-	// Packages lists the packages of the source, sorted by platform. It is empty if the source
-	// could not be read.
+	// Packages lists the packages of the source, sorted by platform. It is empty if the
+	// source could not be read.
 	Packages []CopiedPackage
 	// Documents lists the source's documents about the release. Packages contains the
 	// documents about individual packages. None of these documents can be opened.
@@ -116,18 +120,18 @@ type CopiedPackage struct {
 	Sent, Mounted bool
 }
 
-// Copy copies the release under a tag to another repository, byte for byte, so digests
-// don't change. It includes the referrers of the index and of the manifests, using the
+// Copy copies a tagged release to another repository, byte for byte, so digests don't
+// change. It includes the referrers of the index and of the manifests, using the
 // referrers API or the referrers tag. Copy doesn't send content that the target has,
 // mounts blobs within one registry, and writes the tag last. To complete a failed copy,
 // run it again.
 //
 // If the tag already exists, Copy moves it to the source's index only if the source
 // release meets three conditions. It has the same zip for each platform of the existing
-// release. It has documents with the names of all existing documents. It adds platforms
-// or documents. If the existing release contains all of the source's zips, Copy keeps
-// the existing index in two cases: the source has no additional documents, or the
-// source lacks some existing documents. In all other cases, Copy returns a
+// release. For each existing document, it has a document with the same name. It adds
+// platforms or documents. If the existing release contains all of the source's zips,
+// Copy keeps the existing index in two cases: the source has no additional documents,
+// or the source lacks some existing documents. In all other cases, Copy returns a
 // *[ConflictError].
 //
 // Copy also returns errors from both repositories, *[ProviderMismatchError],
@@ -168,17 +172,18 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		}
 	}
 	if c.options.DryRun && !same {
-		return nil // except in a dry run, Copy sends all missing content
+		return nil // Copy would send all missing content
 	}
-	// 2. Copy the manifests with their blobs, then the index without its tag.
+	// 2. Copy the manifests with their blobs. The index is sent with its tag or, if it has
+	// referrers, before them.
 	c.remember(release, existing)
 	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
-	if err := c.manifest(ctx, index, maxCopyDepth); err != nil {
+	if err := c.content(ctx, index, maxCopyDepth); err != nil {
 		return err
 	}
 	c.result.Repaired = c.result.Repaired || same && c.foundMissing
 	// 3. Copy the referrers.
-	if err := c.referrers(ctx); err != nil || same {
+	if err := c.referrers(ctx, index); err != nil || same {
 		return err
 	}
 	// 4. Write the tag, if the source still has the copied release.

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -44,6 +46,30 @@ func TestCopyAcquiresNothing(t *testing.T) {
 		_, err := from.copyTo(t, to, repository.CopyOptions{Acquire: func(context.Context, int64) (func(), error) { return nil, errNoTurn }})
 		if !errors.Is(err, errNoTurn) || to.at(t, tag) != "" {
 			t.Errorf("got %v", err)
+		}
+	})
+}
+
+// TestCopySendsOnce checks that Copy sends all blobs with Once, and only once.
+func TestCopySendsOnce(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, func(t *testing.T, from, to *end) {
+		from.fill(t)
+		var mu sync.Mutex
+		sent := map[digest.Digest]int{}
+		done := from.wantCopied(t, to, repository.CopyOptions{Once: func(ctx context.Context, blob digest.Digest, send func(context.Context) error) error {
+			mu.Lock()
+			sent[blob]++
+			mu.Unlock()
+			return send(ctx)
+		}})
+		if len(sent) != done.Blobs || done.Blobs == 0 {
+			t.Errorf("%d blobs were sent with Once, not %d", len(sent), done.Blobs)
+		}
+		for blob, n := range sent {
+			if n != 1 {
+				t.Errorf("%s was sent %d times", blob, n)
+			}
 		}
 	})
 }

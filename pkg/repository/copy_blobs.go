@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// blob copies a blob, once per run.
+// blob copies a blob unless this run has already copied it.
 func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 	_, err := c.blobs.Get(ctx, d.Digest, func(ctx context.Context) (struct{}, error) { return struct{}{}, c.ensureBlob(ctx, d) })
 	return err
@@ -20,20 +20,36 @@ func (c *copier) blob(ctx context.Context, d ocispec.Descriptor) error {
 // ensureBlob mounts or sends a blob if the target doesn't have it. It sends a damaged
 // blob again even if the repository reports that the blob exists.
 func (c *copier) ensureBlob(ctx context.Context, d ocispec.Descriptor) error {
-	if c.damagedTarget.IsMissing(d.Digest) {
-		if c.noteMissing() {
-			return nil
-		}
+	switch isDamaged := c.damagedTarget.IsMissing(d.Digest); {
+	case isDamaged && c.noteMissing():
+		return nil
+	case isDamaged:
 		return ReplaceBlob(ctx, c.to, d.Digest, func() (int64, error) { return d.Size, c.transfer(ctx, d) })
+	case c.options.DryRun:
+		return c.sendMissing(ctx, d)
 	}
-	if exists, err := hasBlob(ctx, c.to, d); exists || err != nil {
-		return err
+	return c.options.Once.do(ctx, d.Digest, func(ctx context.Context) error { return c.sendMissing(ctx, d) })
+}
+
+// sendMissing mounts or sends a blob if the target doesn't have it.
+func (c *copier) sendMissing(ctx context.Context, d ocispec.Descriptor) error {
+	if c.isNew() {
+		if mounted, err := c.mount(ctx, d); mounted || err != nil {
+			return err
+		}
+	}
+	if !c.isNew() || !isUnchecked(c.to, d.Size) {
+		if exists, err := hasBlob(ctx, c.to, d); exists || err != nil {
+			return err
+		}
 	}
 	if c.noteMissing() {
 		return nil
 	}
-	if mounted, err := c.mount(ctx, d); mounted || err != nil {
-		return err
+	if !c.isNew() {
+		if mounted, err := c.mount(ctx, d); mounted || err != nil {
+			return err
+		}
 	}
 	return c.transfer(ctx, d)
 }
@@ -60,7 +76,7 @@ func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	return nil
 }
 
-// packageOf returns the package whose zip is the given blob. For other blobs, it
+// packageOf returns the package whose zip is the given blob. For any other blob, it
 // returns a package with the name of the blob.
 func (c *copier) packageOf(d ocispec.Descriptor) provider.Package {
 	if p, isZip := c.packages[d.Digest]; isZip {
@@ -84,7 +100,7 @@ func (c *copier) markPackages(zip digest.Digest, mark func(*CopiedPackage)) {
 }
 
 // mount mounts a blob if both repositories are in the same registry. After the registry
-// has refused a mount, mount doesn't try again.
+// has refused to mount a blob, mount doesn't try again.
 func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool, err error) {
 	c.mu.Lock()
 	from := c.mountFrom

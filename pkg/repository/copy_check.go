@@ -15,7 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// checkSource returns an error if the source isn't a complete release of the expected provider.
+// checkSource returns an error if the source isn't a complete release of the expected
+// provider.
 func (c *copier) checkSource(i Inspection) error {
 	switch {
 	case i.Dangling:
@@ -98,7 +99,9 @@ func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing 
 	return existing, err
 }
 
-// compareTarget checks the provider of the target and compares its release with the source.
+// compareTarget returns the difference between the source's release and the existing
+// release. If the target belongs to a different provider, it returns a
+// *[ProviderMismatchError].
 func (c *copier) compareTarget(ctx context.Context, release, existing Inspection) (Difference, error) {
 	if err := existing.CheckFormat(c.options.Provider); err != nil {
 		return Difference{}, &ProviderMismatchError{Tag: existing.Tag, Wanted: c.options.Provider, Format: err}

@@ -15,17 +15,17 @@ import (
 type Difference struct {
 	// Conflicts describes platforms with different zips, or with more than one zip.
 	Conflicts []string
-	// Gains reports that the release adds platforms or restores lost or damaged
-	// platforms. Repairs reports only that it restores platforms.
+	// Repairs reports whether the release restores lost or damaged platforms. Gains
+	// reports whether it restores or adds platforms.
 	Gains, Repairs bool
-	// Documents reports that the release has documents whose names are missing from the
-	// tagged release.
+	// Documents reports whether the release has documents with names that are missing
+	// from the tagged release.
 	Documents bool
 	// Loses describes content that only the tagged release has.
 	Loses []string
 }
 
-// Compare compares a release with the release that a tag points to.
+// Compare returns the difference between a release and the release that a tag points to.
 func Compare(release, tagged Inspection) Difference {
 	d := Difference{Gains: tagged.Dangling, Repairs: tagged.Dangling}
 	for platform, was := range tagged.Platforms {
@@ -57,18 +57,18 @@ func Compare(release, tagged Inspection) Difference {
 	return d
 }
 
-// Reasons returns the sorted reasons why moving the tag would lose content. It is empty
-// if the tag can be moved.
+// Reasons returns the sorted reasons the tag must not be moved. It is empty if the tag
+// can be moved.
 func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// isKept reports whether copying the release would change nothing, or would add
-// documents but lose existing content.
+// isKept reports whether Copy keeps the existing index, because the release lacks
+// new content, or adds only documents but lacks existing content.
 func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
-// ConflictWith describes why a zip conflicts with the stored package. It returns an
-// empty string if the stored zip is the same or unknown.
+// ConflictWith returns the reason a zip conflicts with the stored package. It returns
+// an empty string if the stored zip is the same or unknown.
 func (f InspectedPackage) ConflictWith(zip digest.Digest) string {
 	was, known := f.Manifest.Zip.Digest, f.Err == nil
 	if !known {

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// maxCopyDepth is the maximum nesting of indexes.
+	// maxCopyDepth is the maximum nesting depth of indexes.
 	maxCopyDepth = 3
-	// maxCopied limits the number of manifests of a release, including its referrers.
+	// maxCopied limits the number of manifests in a release, including its referrers.
 	maxCopied = 4096
 )
 
@@ -48,20 +48,20 @@ type copier struct {
 	mu sync.Mutex
 	// manifestCount counts the manifests below the index.
 	manifestCount atomic.Int64
-	// mountFrom is the name of the source repository if blobs can be mounted from it, otherwise
-	// empty.
+	// mountFrom is the name of the source repository, or empty if blobs can't be mounted
+	// from it.
 	mountFrom string
 	// subjects lists the copied manifests whose referrers have not been read yet.
 	subjects []digest.Digest
 	// listed contains the referrers of the source's index if they were read.
 	listed *referrers
-	// foundMissing reports that the target lacked a manifest or blob.
+	// foundMissing reports whether the target lacked a manifest or blob.
 	foundMissing bool
 	result       CopyResult
 }
 
 func newCopier(from Reader, to Repository, o CopyOptions, stop context.CancelCauseFunc) *copier {
-	c := &copier{from: from, to: to, options: o, stop: stop, sourceManifests: map[digest.Digest][]byte{}, existingManifests: map[digest.Digest]bool{}}
+	c := &copier{from: newSmallBlobs(from), to: to, options: o, stop: stop, sourceManifests: map[digest.Digest][]byte{}, existingManifests: map[digest.Digest]bool{}}
 	if a, b := from.Traits(), to.Traits(); b.Mount != nil && a.Registry == b.Registry {
 		c.mountFrom = a.Name
 	}
@@ -82,6 +82,14 @@ func (c *copier) remember(release, existing Inspection) {
 
 // manifest copies a manifest or index with everything that it refers to.
 func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error {
+	if err := c.content(ctx, m, depth); err != nil {
+		return err
+	}
+	return c.ensureManifest(ctx, m)
+}
+
+// content copies everything that a manifest or index refers to.
+func (c *copier) content(ctx context.Context, m artifact.Blob, depth int) error {
 	manifests, blobs, err := artifact.Children(m.Bytes)
 	if err != nil {
 		return err
@@ -102,17 +110,28 @@ func (c *copier) manifest(ctx context.Context, m artifact.Blob, depth int) error
 	c.mu.Lock()
 	c.subjects = append(c.subjects, m.Descriptor.Digest)
 	c.mu.Unlock()
-	held, seen := c.existingManifests[m.Descriptor.Digest]
-	if !seen {
-		held, err = hasManifest(ctx, c.to, m.Descriptor)
+	return nil
+}
+
+// ensureManifest sends a manifest or index if the target doesn't have it.
+func (c *copier) ensureManifest(ctx context.Context, m artifact.Blob) (err error) {
+	exists, seen := c.existingManifests[m.Descriptor.Digest]
+	if !seen && (!c.isNew() || !isUnchecked(c.to, m.Descriptor.Size)) {
+		exists, err = hasManifest(ctx, c.to, m.Descriptor)
 	}
-	if err != nil || held || c.noteMissing() {
+	if err != nil || exists || c.noteMissing() {
 		return err
 	}
 	return putManifest(ctx, c.to, m, c.existing)
 }
 
-// noteMissing records that the target lacks content, and reports whether this is a dry run.
+// isNew reports whether the target has no release under the tag. In this case, it is
+// more efficient to mount or send small content than to check whether it exists. In a
+// dry run, isNew returns false.
+func (c *copier) isNew() bool { return !c.existing.Exists() && !c.options.DryRun }
+
+// noteMissing records that the target lacks content, and reports whether this is a dry
+// run.
 func (c *copier) noteMissing() (dry bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -120,7 +139,7 @@ func (c *copier) noteMissing() (dry bool) {
 	return c.options.DryRun
 }
 
-// child reads a manifest from the source and copies it, once per run.
+// child copies a manifest from the source unless this run has already copied it.
 func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
 	if c.manifestCount.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
@@ -132,7 +151,7 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 				return none, &unreadableError{d.Digest, err}
 			}
 		}
-		d.Size = int64(len(data)) // lists of referrers can state a wrong size
+		d.Size = int64(len(data)) // referrers lists can contain a wrong size
 		return none, c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
 	})
 	return err

@@ -77,7 +77,7 @@ func TestCopyOfOtherTools(t *testing.T) {
 	})
 }
 
-// TestCopyOtherToolsList checks a list of referrers that another tool wrote. If both
+// TestCopyOtherToolsList checks a referrers list that another tool wrote. If both
 // ends store the list under the referrers tag, Copy preserves its bytes.
 func TestCopyOtherToolsList(t *testing.T) {
 	t.Parallel()

@@ -21,8 +21,9 @@ const (
 	maxReferrers = 1000
 )
 
-// referrers copies the referrers of the copied manifests, and their referrers.
-func (c *copier) referrers(ctx context.Context) error {
+// referrers copies the referrers of the copied manifests, and the referrers of these
+// referrers.
+func (c *copier) referrers(ctx context.Context, index artifact.Blob) error {
 	if c.options.NoReferrers {
 		return nil
 	}
@@ -34,17 +35,18 @@ func (c *copier) referrers(ctx context.Context) error {
 		if level > maxReferrerLevels {
 			return &artifact.FormatError{Problem: fmt.Sprintf("referrers are nested more than %d levels deep", maxReferrerLevels)}
 		}
-		if err := eachOf(c, maxConcurrentRequests, subjects, func(d digest.Digest) error { return c.copyReferrersOf(ctx, d) }); err != nil {
+		if err := eachOf(c, maxConcurrentRequests, subjects, func(d digest.Digest) error { return c.copyReferrersOf(ctx, index, d) }); err != nil {
 			return err
 		}
 	}
 }
 
-// copyReferrersOf copies the referrers of one manifest.
-func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) error {
+// copyReferrersOf copies the referrers of one manifest. If the manifest is the index and
+// has referrers, copyReferrersOf sends the index first.
+func (c *copier) copyReferrersOf(ctx context.Context, index artifact.Blob, subject digest.Digest) error {
 	have, err := readReferrers(ctx, c.from, subject)
 	if isFormat(err) || errors.Is(err, ErrNoReferrersList) {
-		return nil // the tag doesn't contain a list of referrers
+		return nil // the tag doesn't point to a referrers list
 	}
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
@@ -56,6 +58,11 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 		return nil
 	} else if n > maxReferrers {
 		return fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, n, maxReferrers)
+	}
+	if subject == index.Descriptor.Digest {
+		if err := c.ensureManifest(ctx, index); err != nil {
+			return err
+		}
 	}
 	known, err := readReferrers(ctx, c.to, subject)
 	if err != nil {
@@ -74,7 +81,7 @@ func (c *copier) copyReferrersOf(ctx context.Context, subject digest.Digest) err
 	return list.add(ctx, entries, known)
 }
 
-// gateDecisions returns the source's recorded decisions of gates about the index.
+// gateDecisions returns the source's recorded gate decisions about the index.
 func (c *copier) gateDecisions(ctx context.Context) (records []DecisionRecord, err error) {
 	index := c.result.Source
 	if c.listed != nil {
@@ -86,7 +93,7 @@ func (c *copier) gateDecisions(ctx context.Context) (records []DecisionRecord, e
 	return records, err
 }
 
-// entries copies the manifests in a list of referrers, and returns the entries whose
+// entries copies the manifests in a referrers list, and returns the entries whose
 // manifests exist. Cleanup jobs that don't support referrers might have deleted some
 // manifests. existing contains the target's referrers.
 func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
@@ -106,7 +113,7 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existin
 	return alive, nil
 }
 
-// existingReferrers calls read for each entry of a list of referrers, and returns the
+// existingReferrers calls read for each entry in a referrers list, and returns the
 // entries whose manifests exist.
 func existingReferrers(list []ocispec.Descriptor, read func(ocispec.Descriptor) error) (existing []ocispec.Descriptor, err error) {
 	for _, d := range list {
@@ -126,8 +133,8 @@ func existingReferrers(list []ocispec.Descriptor, read func(ocispec.Descriptor) 
 	return existing, nil
 }
 
-// titleOf returns the first value that isn't empty of a referrer's title, type, and
-// digest.
+// titleOf returns a referrer's title. If the title is missing, it returns the type or,
+// if the type is missing, too, the digest.
 func titleOf(d ocispec.Descriptor) string {
 	return cmp.Or(d.Annotations[ocispec.AnnotationTitle], d.ArtifactType, d.Digest.String())
 }

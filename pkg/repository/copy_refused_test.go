@@ -164,7 +164,7 @@ func TestCopyIntoAnotherProvider(t *testing.T) {
 				before := to.state(t)
 				_, err := from.copyTo(t, to, repository.CopyOptions{})
 				e, ok := errors.AsType[*repository.ProviderMismatchError](err)
-				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "tag "+there+" contains provider registry.example.org/else/thing, not ") {
+				if !ok || e.Tag != there || e.Provider != "registry.example.org/else/thing" || !strings.Contains(err.Error(), "tag "+there+" points to provider registry.example.org/else/thing, not ") {
 					t.Fatalf("got %v", err)
 				}
 				if to.state(t) != before || to.at(t, there) != was {
@@ -337,7 +337,7 @@ func TestCopyOfHostileReferrers(t *testing.T) {
 }
 
 // wantCopiedBut copies the release and checks that both tags point to the same index.
-// It does not compare the lists of referrers, because they differ.
+// It does not compare the referrers lists, because they differ.
 func (e *end) wantCopiedBut(t *testing.T, to *end) repository.CopyResult {
 	t.Helper()
 	done, err := e.copyTo(t, to, repository.CopyOptions{})
@@ -375,7 +375,7 @@ func TestCopyToMovedTag(t *testing.T) {
 func TestCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{
-		registrytest.ManifestGet, registrytest.ManifestPut, registrytest.BlobHead, registrytest.UploadPost, registrytest.UploadPut, registrytest.Referrers,
+		registrytest.ManifestGet, registrytest.ManifestPut, registrytest.UploadPost, registrytest.UploadPut, registrytest.Referrers,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()

@@ -59,7 +59,12 @@ func TestCopyIsResumed(t *testing.T) {
 			}
 			wantWholeLists(t, target)
 			rest := from.wantCopied(t, target, repository.CopyOptions{})
-			if rest.Digest != index.Digest || rest.Blobs+done.Blobs > 10 {
+			// Small blobs are sent to a registry again.
+			most := 10
+			if to.registry == nil {
+				most -= done.Blobs
+			}
+			if rest.Digest != index.Digest || rest.Blobs > most {
 				t.Errorf("after %d writes, %d blobs were sent, and %d again", n, done.Blobs, rest.Blobs)
 			}
 		}

@@ -68,14 +68,14 @@ func copied(t *testing.T, sent bool) []repository.CopiedPackage {
 	return all
 }
 
-// wantSameList compares the bytes of the list of referrers if both ends store it under
+// wantSameList compares the bytes of the referrers list if both ends store it under
 // a tag.
 func (e *end) wantSameList(t *testing.T, to *end, subject digest.Digest) {
 	t.Helper()
 	listed := artifact.ReferrersTag(subject)
 	keeps := func(e *end) bool { return e.registry == nil || len(e.registry.Tags(t, e.ref.Name)) > 1 }
 	if keeps(e) && keeps(to) && (e.at(t, listed) == "" || e.at(t, listed) != to.at(t, listed)) {
-		t.Errorf("the lists of referrers are %q and %q", e.at(t, listed), to.at(t, listed))
+		t.Errorf("the referrers lists are %q and %q", e.at(t, listed), to.at(t, listed))
 	}
 }
 

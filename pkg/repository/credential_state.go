@@ -17,11 +17,11 @@ type credentialState struct {
 	// lastUsed points to the credentials that were used last. It is nil if none were
 	// used.
 	lastUsed atomic.Pointer[Credential]
-	// isBasic reports that the registry uses basic authentication.
+	// isBasic reports whether the registry uses basic authentication.
 	isBasic atomic.Bool
 
 	mu sync.Mutex
-	// sent contains the credentials of the latest requests.
+	// sent contains the credentials from the latest requests.
 	sent text.Secrets
 }
 
@@ -30,7 +30,7 @@ type credentialState struct {
 // scope.
 const maxSent = 64
 
-// record records the credentials of a request, because a response can repeat them.
+// record records the credentials in a request, because a response can repeat them.
 func (s *credentialState) record(credentials text.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -42,7 +42,7 @@ func (s *credentialState) record(credentials text.Secrets) {
 	s.sent = slices.Delete(s.sent, 0, max(len(s.sent)-maxSent, 0))
 }
 
-// recorded returns the recorded credentials.
+// recorded returns the credentials from the latest requests.
 func (s *credentialState) recorded() text.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -56,8 +56,8 @@ var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and 
 // hasSecret reports whether the credentials contain a password or a token.
 func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }
 
-// fail completes an error about the repository. It translates the cause. If the
-// registry rejected the credentials, fail also adds a description of the credentials.
+// fail returns about with the translated cause err and, if the registry rejected the
+// credentials, a description of the credentials.
 func (s *credentialState) fail(about Error, err error) error {
 	about.Err = s.translate(err)
 	about.Credentials = s.refused(about.Err)

@@ -14,11 +14,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// CheckCredentials sends the credentials of [Options.Credential] to a registry with a
-// request for /v2/. host is "host" or "host:port". If the registry rejects the
-// credentials, CheckCredentials returns an *[Error] whose Credentials field is set.
-// required reports whether the registry requires credentials. A registry that permits
-// anonymous access might accept any credentials. See
+// CheckCredentials requests /v2/ from a registry with the credentials from
+// [Options.Credential]. host is "host" or "host:port". If the registry rejects the
+// credentials, CheckCredentials returns an *[Error] whose Credentials field
+// is set. required reports whether the registry requires credentials. A registry that
+// permits anonymous access might accept any credentials. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
 func CheckCredentials(ctx context.Context, host string, o Options) (required bool, err error) {
 	if o, err = o.complete(); err != nil {

@@ -23,7 +23,7 @@ import (
 const lostReason = "reason unavailable"
 
 const (
-	// maxDecisions limits the number of decisions of one index.
+	// maxDecisions limits the number of decisions about one index.
 	maxDecisions = 200
 	// maxDecisionBytes limits the total size of these decisions in bytes.
 	maxDecisionBytes = 16 << 20
@@ -46,16 +46,16 @@ type DecisionRecord struct {
 	// manifest.
 	Tag    string
 	Digest digest.Digest
-	// Index is the digest of the index that the manifest refers to, which the registry
-	// might have garbage-collected. Index is empty if the record is lost or damaged.
+	// Index is the digest of the index that the manifest refers to. The index might
+	// have been garbage-collected. If the record is lost or damaged, Index is empty.
 	Index digest.Digest
-	// Statement is the JSON form of Decision. Signature is the detached signature of the
-	// statement, and Keys contains the signer's public key. Both are nil if the decision
-	// is not signed. Nothing is verified.
+	// Statement is the JSON form of Decision. Signature is the detached signature of
+	// the statement, and Keys contains the signer's public key. Both are nil if the
+	// decision is not signed. The signature has not been verified.
 	Statement, Signature, Keys []byte
-	// Key is the fingerprint of the primary key that made a valid signature, if any. The
-	// key isn't necessarily trusted. Foreign reports that the statement is about a
-	// different release or repository, so that the decision has no effect. Only
+	// Key is the fingerprint of the primary key that made a valid signature, if any.
+	// The key isn't necessarily trusted. Foreign reports whether the statement is about
+	// a different release or repository. If so, the decision has no effect. Only
 	// approval.Examine sets these fields.
 	Key     string
 	Foreign bool
@@ -74,11 +74,11 @@ func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provid
 	return artifact.Decision{Kind: kind, Verdict: verdict, Repository: name, Provider: a.String(), Version: v.String(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Record stores a decision as a referrer of the index that it is about. If the index
-// already has the same decision with a different time, signed by signer unless signer
-// is nil, and no later denial, Record stores nothing. The result of a gate is always
-// stored. If the registry can't store lists of referrers, Record returns
-// [ErrNoReferrersList].
+// Record stores a decision as a referrer of the index that it is about. It skips a
+// decision that repeats a recorded decision (see [artifact.Decision.Repeats]). However,
+// it stores the decision again if a denial followed, or if signer is not nil and did
+// not sign the recorded decision. The result of a gate is always stored. If the
+// registry can't store referrers lists, Record returns [ErrNoReferrersList].
 func Record(ctx context.Context, repo Repository, d artifact.Decision, index ocispec.Descriptor, signer artifact.Signer) error {
 	d.Index = index.Digest
 	if d.Kind != artifact.DecisionGate {
@@ -134,8 +134,8 @@ func TagDenial(ctx context.Context, repo Repository, v provider.Version, packed 
 
 // Decisions returns the recorded decisions about an index, oldest first. If kinds are
 // given, it returns only decisions of these kinds. It skips records that are missing or
-// damaged. If there are more than 200 decisions, or if the registry can't store lists of
-// referrers, Decisions returns an error.
+// damaged. If there are more than 200 decisions, or if the registry can't store
+// referrers lists, Decisions returns an error.
 func Decisions(ctx context.Context, repo Reader, index digest.Digest, kinds ...string) (records []DecisionRecord, err error) {
 	known, err := readReferrers(ctx, repo, index)
 	if err == nil {
@@ -150,7 +150,7 @@ func Decisions(ctx context.Context, repo Reader, index digest.Digest, kinds ...s
 	return records, nil
 }
 
-// readDecisions reads the decisions of some kinds in a list of referrers.
+// readDecisions reads the decisions of the given kinds in a referrers list.
 func readDecisions(ctx context.Context, repo Reader, entries []ocispec.Descriptor, index digest.Digest, kinds ...string) ([]DecisionRecord, error) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool {
 		return d.Digest.Validate() != nil || !artifact.IsDecision(d, kinds...)
@@ -196,14 +196,15 @@ func sortDecisions(records []DecisionRecord) []DecisionRecord {
 	return records
 }
 
-// DecisionsAbout returns the decisions of people about a release, oldest first. It skips
+// DecisionsAbout returns the decisions by people about a release, oldest first. It skips
 // decisions whose statement is about a different release or repository.
 func DecisionsAbout(ctx context.Context, repo Reader, a provider.Address, v provider.Version, index digest.Digest) ([]artifact.SignedDecision, error) {
 	records, err := Decisions(ctx, repo, index, personal...)
 	return Personal(records, repo, a, v, index), err
 }
 
-// Personal returns the same decisions as [DecisionsAbout] from the records of an index.
+// Personal is like [DecisionsAbout], but selects the decisions from records that were
+// already read.
 func Personal(records []DecisionRecord, repo Reader, a provider.Address, v provider.Version, index digest.Digest) (found []artifact.SignedDecision) {
 	about := NewDecision(repo, "", "", a, v)
 	about.Index = index
@@ -215,8 +216,8 @@ func Personal(records []DecisionRecord, repo Reader, a provider.Address, v provi
 	return found
 }
 
-// readDecision reads the documents of a decision's manifest. reserve is called with their
-// total size before they are read.
+// readDecision reads the documents that a decision's manifest refers to. reserve is
+// called with their total size before they are read.
 func readDecision(ctx context.Context, repo Reader, manifest []byte, reserve func(int64) error) (DecisionRecord, error) {
 	r := DecisionRecord{Repository: repo.String()}
 	m, err := artifact.ParseDecisionManifest(manifest)
@@ -251,9 +252,9 @@ func (e *DeniedError) Error() string { return fmt.Sprintf("version is denied: %s
 func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
-// the tag of the denial in the list of tags, because this tag denies the version
-// regardless of its target. If the credentials don't allow listing tags, or the
-// registry has no list, CheckDenied requests the tag instead. For example, a proxy can
+// the denial tag in the tag list, because this tag denies the version, whatever it
+// points to. If the credentials don't permit listing tags, or the registry has no tag
+// list, CheckDenied requests the denial tag instead, because a proxy, for example, can
 // serve tags that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, unlisted := repo.Tags(ctx)
@@ -276,8 +277,8 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	return nil
 }
 
-// CheckDeniedNow is like [CheckDenied], but always requests the tag of the denial. Use
-// it before writing a tag, because a list of tags can be out of date.
+// CheckDeniedNow is like [CheckDenied], but always requests the denial tag. Use it
+// before writing a tag, because a tag list can be out of date.
 func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
 	record, exists, err := ReadDenial(ctx, repo, v)
 	if err != nil || !exists {
@@ -286,9 +287,9 @@ func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error 
 	return &DeniedError{record}
 }
 
-// ReadDenial reads the denial of a version, and reports whether the denial's tag
-// exists. A tag with a damaged manifest also denies the version. If the reason is lost
-// or damaged, the record contains a placeholder. ReadDenial returns an error if it
+// ReadDenial reads the denial of a version, and reports whether the denial tag exists.
+// A tag that points to a damaged manifest also denies the version. If the reason is
+// lost or damaged, the record contains a placeholder. ReadDenial returns an error if it
 // can't read the repository.
 func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r DecisionRecord, exists bool, err error) {
 	tag := artifact.DeniedTag(v)
@@ -312,13 +313,13 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r Decisio
 	return r, exists, err
 }
 
-// IsDenial reports whether a tag points to the manifest of a denial.
+// IsDenial reports whether the tag points to the manifest of a denial.
 func (i Inspection) IsDenial() bool {
 	_, err := artifact.ParseDecisionManifest(i.Bytes)
 	return err == nil
 }
 
-// Remove deletes the denial's tag from repo. If it returns [ErrTagNotDeleted], the
+// Remove deletes the denial tag from repo. If it returns [ErrTagNotDeleted], the
 // version is still denied.
 func (r DecisionRecord) Remove(ctx context.Context, repo Repository) error {
 	if err := deleteTag(ctx, repo, r.Tag, r.Digest); err != nil {

@@ -69,10 +69,10 @@ func TestDecisions(t *testing.T) {
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	d := repository.NewDecision(w.open(), artifact.DecisionPromote, artifact.VerdictAllow, nouns.Address(t, "acme/thing"), nouns.Version(t, "1.0.0"))
 	if err := repository.Record(t.Context(), w.open(), d, w.subject, nil); !errors.Is(err, repository.ErrNoReferrersList) {
-		t.Errorf("without a list of referrers: %v", err)
+		t.Errorf("without a referrers list: %v", err)
 	}
 	if _, err := repository.Decisions(t.Context(), w.open(), w.subject.Digest); !errors.Is(err, repository.ErrNoReferrersList) {
-		t.Errorf("without a list of referrers: %v", err)
+		t.Errorf("without a referrers list: %v", err)
 	}
 }
 

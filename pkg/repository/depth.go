@@ -13,20 +13,21 @@ type Depth int
 
 // The depths. Each depth also detects the problems that the preceding depths detect.
 const (
-	// DepthTags reads only the list of tags. It doesn't detect missing indexes, tags of
+	// DepthTags reads only the tag list. It doesn't detect missing indexes, tags of
 	// other providers, or platforms that were added or requested after the tag was
 	// written.
 	DepthTags Depth = iota + 1
-	// DepthIndex reads the index that the tag points to. It doesn't detect missing manifests
-	// and blobs.
+	// DepthIndex reads the index that the tag points to. It doesn't detect missing
+	// manifests and blobs.
 	DepthIndex
-	// DepthManifests reads the manifests of the platforms. It doesn't detect missing blobs.
+	// DepthManifests reads the manifests for the platforms. It doesn't detect missing
+	// blobs.
 	DepthManifests
-	// DepthBlobs checks that every blob of the manifests exists and has the right size. It
-	// doesn't detect silent corruption.
+	// DepthBlobs checks that every blob in the manifests exists and has the right size.
+	// It doesn't detect silent corruption.
 	DepthBlobs
-	// DepthContent reads every blob and compares it with its digest, to detect silent
-	// corruption in registries and on disks.
+	// DepthContent reads every blob and verifies its digest, to detect silent corruption
+	// in registries and on disks.
 	DepthContent
 )
 
@@ -36,8 +37,8 @@ var depths = []string{"tags", "index", "manifests", "blobs", "deep"}
 // String returns the name that [ParseDepth] parses.
 func (d Depth) String() string { return depths[d-DepthTags] }
 
-// ParseDepth parses the name of a depth. It returns a *[provider.SyntaxError] if the name is
-// invalid.
+// ParseDepth parses the name of a depth. If the name is invalid, it returns a
+// *[provider.SyntaxError].
 func ParseDepth(s string) (Depth, error) {
 	at := slices.Index(depths, s)
 	if at < 0 {

@@ -20,20 +20,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Errors of repositories. Test for them with [errors.Is].
+// Errors that repositories return. Test for them with [errors.Is].
 var (
 	// ErrNotFound is returned if the repository doesn't contain the tag, manifest, or
 	// blob.
 	ErrNotFound = provider.Errorf(provider.Refused, "not found in the repository")
 	// ErrNoRepository is returned if the repository doesn't exist or if the registry
-	// hides it from the credentials.
+	// hides it from the user.
 	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
 	// ErrUntagged is returned if an image layout has indexes but no tags.
 	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
-	// ErrNoLayout is returned if a directory isn't an image layout or doesn't exist. It wraps
-	// [ErrNoRepository].
+	// ErrNoLayout is returned if a directory isn't an image layout or doesn't exist. It
+	// wraps [ErrNoRepository].
 	ErrNoLayout = text.WithText(ErrNoRepository, "no image layout found")
-	// ErrDamagedLayout is returned if a file of an image layout can't be decoded. The
+	// ErrDamagedLayout is returned if a file in an image layout can't be decoded. The
 	// error message starts with the file's path.
 	ErrDamagedLayout = provider.Errorf(provider.Refused, "is damaged")
 	// ErrTagMoved is returned if another run moved the tag after it was read.
@@ -43,12 +43,12 @@ var (
 	ErrContentDeleted = text.WithText(ErrTagMoved, "content is missing, or was deleted by another run")
 )
 
-// DanglingTagError reports that a tag exists but points to missing or damaged content. It wraps
-// [ErrNotFound] or a *[sums.MismatchError].
+// DanglingTagError reports that a tag exists but points to missing or damaged content.
+// It wraps [ErrNotFound] or a *[sums.MismatchError].
 type DanglingTagError struct {
 	Tag string
-	// Index is the descriptor that the tag points to. Pass its digest to [Repository].PushTag
-	// to replace the tag.
+	// Index is the descriptor of the index that the tag points to. Pass its digest to
+	// [Repository].PushTag to replace the tag.
 	Index ocispec.Descriptor
 	Err   error
 }
@@ -63,7 +63,7 @@ func (e *DanglingTagError) Kind() provider.ErrorKind { return provider.Refused }
 // Unwrap returns the problem with the content.
 func (e *DanglingTagError) Unwrap() error { return e.Err }
 
-// ResponseError is an error response of a registry.
+// ResponseError is an error response from a registry.
 type ResponseError struct {
 	Method string
 	// URL is the request's URL without the query, because the query can contain the
@@ -77,8 +77,8 @@ type ResponseError struct {
 	// is the first code that isn't empty. Codes is nil if the response contains no
 	// errors.
 	Codes []string
-	// Message is the registry's error message on one line. It includes the detail field, which
-	// some registries use for the reason.
+	// Message is the registry's error message on one line. It includes the detail field,
+	// which some registries use for the reason.
 	Message string
 }
 
@@ -93,8 +93,8 @@ type Error struct {
 	Reference string
 	// Writing reports whether the operation pushes content or writes a tag.
 	Writing bool
-	// Credentials describes the credentials that the registry rejects or doesn't support, and
-	// their source. It is empty for all other errors and for anonymous access.
+	// Credentials describes the credentials that the registry rejected or doesn't
+	// support, and their source. It is empty for other errors and for anonymous access.
 	Credentials string
 	Err         error
 }
@@ -134,7 +134,7 @@ func (e *ResponseError) Error() string {
 }
 
 // Kind returns [provider.Denied] or [provider.NotFound] if the response indicates that
-// kind. Otherwise, it returns [provider.Transient].
+// kind. Otherwise, Kind returns [provider.Transient].
 func (e *ResponseError) Kind() provider.ErrorKind {
 	switch {
 	case e.Is(provider.ErrDenied):
@@ -145,7 +145,7 @@ func (e *ResponseError) Kind() provider.ErrorKind {
 	return provider.Transient
 }
 
-// Is maps the response to sentinel errors.
+// Is reports whether the response matches a sentinel error, such as [ErrNotFound].
 func (e *ResponseError) Is(target error) bool {
 	switch target {
 	case provider.ErrDenied:
@@ -161,11 +161,12 @@ func (e *ResponseError) Is(target error) bool {
 // IsUnknownProvider reports whether OpenTofu interprets this response to a list request
 // as "this mirror doesn't have the provider" and tries its next installation method.
 // OpenTofu tries the next method if one of the codes is NAME_UNKNOWN or NAME_INVALID,
-// or if the response has no codes and the status is 404. For all other codes, including
-// an empty code, OpenTofu fails.
+// or if the response has no codes and the status is 404. For any other code,
+// including an empty code, OpenTofu fails.
 //
 // [ErrNoRepository] also matches a missing project in Harbor and a 404 response with
-// only empty codes. It is intended for commands whose users specify the repository.
+// only empty codes. [ErrNoRepository] is intended for commands that let users specify
+// the repository.
 func (e *ResponseError) IsUnknownProvider() bool {
 	if len(e.Codes) == 0 {
 		return e.Status == http.StatusNotFound
@@ -182,15 +183,14 @@ func IsUnknownProvider(err error) bool {
 	return errors.Is(err, ErrNoRepository)
 }
 
-// isMissingProject reports whether Harbor responded that the project, the first component of
-// the name, doesn't exist.
+// isMissingProject reports whether Harbor responded that the project, the first
+// component of the name, doesn't exist.
 func (e *ResponseError) isMissingProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces oras errors with errors of this package, which start with the
-// registry's code. It removes secrets from URLs, and credentials that the registry
-// repeats.
+// translate replaces oras errors with errors of this package. It removes secrets from
+// URLs, and credentials that the registry repeated.
 func (s *credentialState) translate(err error) error {
 	sent := s.recorded()
 	err = translated(err, sent)
@@ -226,8 +226,8 @@ func translated(err error, sent text.Secrets) error {
 	return err
 }
 
-// explanation returns the message of an error with its detail, if the detail is text. GitLab
-// and Quay put the reason into the detail.
+// explanation returns the message of an error with its detail, if the detail is text.
+// GitLab and Quay put the reason into the detail.
 func explanation(e errcode.Error, sent text.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
@@ -261,7 +261,7 @@ type ConflictError struct {
 	Release string
 	// Reasons contains at least one sentence without its final period.
 	Reasons []string
-	// Mismatch is set if the tag contains a different provider or no provider.
+	// Mismatch is set if the tag points to a different provider or no provider.
 	Mismatch *ProviderMismatchError
 }
 
@@ -272,8 +272,8 @@ func (e *ConflictError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the error's text without the release, for messages that already
-// contain the release.
+// Within returns the error's text without Release if Release is version v of a. Use it
+// in messages that already contain this release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()

@@ -18,12 +18,12 @@ type Referrers struct {
 	Documents []provider.Document
 	// Decisions contains the recorded decisions, oldest first.
 	Decisions []DecisionRecord
-	// Lost contains the problems that [Documents] ignores: an invalid list of referrers,
+	// Lost contains the problems that [Documents] ignores: an invalid referrers list,
 	// documents that are missing or differ from the list, and too many decisions.
 	Lost []error
 }
 
-// ReadReferrers reads the referrers of an index. It reads the list of referrers once.
+// ReadReferrers reads the referrers of an index. It reads the referrers list once.
 func ReadReferrers(ctx context.Context, repo Reader, index digest.Digest) (r Referrers, err error) {
 	entries, invalid, err := listReferrers(ctx, repo, index)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ExpiredError reports that the allowance of a gate has expired.
+// ExpiredError reports that the allow decision of a gate has expired.
 type ExpiredError struct{ Record DecisionRecord }
 
 // Kind returns [provider.Refused].
 func (e *ExpiredError) Kind() provider.ErrorKind { return provider.Refused }
 
 func (e *ExpiredError) Error() string {
-	return fmt.Sprintf("the allowance of gate %q expired on %s", e.Record.GateName(), e.Record.Expires.UTC().Format(time.DateOnly))
+	return fmt.Sprintf("the allow decision of gate %q expired on %s", e.Record.GateName(), e.Record.Expires.UTC().Format(time.DateOnly))
 }
 
-// CheckExpired returns an *[ExpiredError] if the last allowance of a gate for an index has
-// expired.
+// CheckExpired returns an *[ExpiredError] if the last allow decision of a gate about an
+// index has expired.
 func CheckExpired(ctx context.Context, repo Reader, index digest.Digest) error {
 	records, err := Decisions(ctx, repo, index, artifact.DecisionGate)
 	if err != nil && !errors.Is(err, ErrNoReferrersList) {
@@ -36,9 +36,9 @@ func CheckExpired(ctx context.Context, repo Reader, index digest.Digest) error {
 	return nil
 }
 
-// Expired returns an error if the last allowance of a gate in records, oldest first, has
-// expired. Otherwise, it returns nil. Only the gate can renew its allowance, so other
-// decisions have no effect.
+// Expired returns an error if the last allow decision of a gate has expired. Otherwise,
+// it returns nil. The records must be sorted, oldest first. Only the gate can renew its
+// decision, so later decisions by others have no effect.
 func Expired(records []DecisionRecord) *ExpiredError {
 	allows := func(r DecisionRecord) bool {
 		return r.Kind == artifact.DecisionGate && r.Verdict == artifact.VerdictAllow

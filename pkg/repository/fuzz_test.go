@@ -45,8 +45,8 @@ func responding(t *testing.T, status int, contentType, link string, body []byte)
 	return r
 }
 
-// FuzzAnswers tests arbitrary responses to requests for lists and manifests.
-func FuzzAnswers(f *testing.F) {
+// FuzzResponses tests arbitrary responses to requests for lists and manifests.
+func FuzzResponses(f *testing.F) {
 	f.Add(200, "application/json", "", []byte(`{"tags":["1.0.0","latest",""]}`))
 	f.Add(200, ocispec.MediaTypeImageIndex, "", []byte(`{"manifests":[{"digest":"sha256:x"},null]}`))
 	f.Add(200, "text/html", "", []byte(`<html><title>log in</title>`))

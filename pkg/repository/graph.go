@@ -16,14 +16,14 @@ import (
 // Graph is the content that belongs to a tag: its manifest, everything that the
 // manifest refers to, and the referrers of all manifests.
 type Graph struct {
-	// Root describes the manifest of the tag.
+	// Root is the descriptor of the manifest that the tag points to.
 	Root ocispec.Descriptor
 	// Manifests contains each manifest once, after the manifests that it refers to.
 	Manifests []artifact.Blob
 	// Blobs contains each blob once.
 	Blobs []ocispec.Descriptor
-	// Referrers maps the referrers tags of manifests that have referrers to lists of
-	// these referrers. Manifests contains the lists, too.
+	// Referrers maps referrers tags to the descriptors of their referrers lists.
+	// Manifests contains these lists, too.
 	Referrers map[string]ocispec.Descriptor
 }
 
@@ -68,7 +68,7 @@ func (i Inspection) ReadGraph(ctx context.Context, repo Reader) (Graph, error) {
 	return w.graph, nil
 }
 
-// graphReader reads a graph.
+// graphReader collects the content of a [Graph].
 type graphReader struct {
 	repo  Reader
 	graph Graph
@@ -130,12 +130,12 @@ func (w *graphReader) child(ctx context.Context, d ocispec.Descriptor, depth int
 	return w.add(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
 }
 
-// addReferrers adds the referrers of a manifest and a list of them.
+// addReferrers adds the referrers of a manifest and their referrers list.
 func (w *graphReader) addReferrers(ctx context.Context, subject digest.Digest) error {
 	found, err := readReferrers(ctx, w.repo, subject)
 	switch {
 	case isFormat(err) || errors.Is(err, ErrNoReferrersList):
-		return nil // the tag doesn't contain a list of referrers
+		return nil // the tag doesn't point to a referrers list
 	case err != nil:
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
 	case len(found.entries) > maxReferrers:

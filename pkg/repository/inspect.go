@@ -20,7 +20,7 @@ const (
 	// maxConcurrentRequests is the maximum number of concurrent small requests.
 	maxConcurrentRequests = 8
 	// maxManifests limits the total size of a release's manifests, in bytes. A typical
-	// manifest has a few kilobytes.
+	// manifest is a few kilobytes in size.
 	maxManifests = 8 << 20
 )
 
@@ -31,22 +31,23 @@ type Inspection struct {
 	// Digest is the digest of the index, or empty if the tag doesn't exist. Pass it to
 	// [Repository].PushTag to replace the tag.
 	Digest digest.Digest
-	// Absent describes why the tag doesn't exist. It wraps [ErrNotFound] or
+	// Absent is the reason the tag doesn't exist. It wraps [ErrNotFound] or
 	// [ErrNoRepository]. It is nil if the tag exists.
 	Absent error
-	// Descriptor describes the index. It is the zero value if the index is missing or damaged.
+	// Descriptor describes the index. It is the zero value if the index is missing or
+	// damaged.
 	Descriptor ocispec.Descriptor
-	// Dangling reports that the tag exists, but its index is missing or damaged.
+	// Dangling reports whether the tag exists although its index is missing or damaged.
 	Dangling bool
-	// Format is a *[artifact.FormatError] if the content isn't a provider, otherwise nil.
-	// See [Inspection.CheckFormat].
+	// Format is an *[artifact.FormatError] if the content isn't a provider, or nil if it
+	// is. See [Inspection.CheckFormat].
 	Format error
-	// Module reports that the content is a module. Format is set, too, so that flows
-	// that don't support modules reject them.
+	// Module reports whether the content is a module. Format is set, too, so that code
+	// that doesn't support modules rejects them.
 	Module bool
 	// Index is the index of the provider. For a module, it contains the annotations of
 	// the manifest, and the manifest as the only entry, whose platform is the zero
-	// value. For all other content, it is the zero value.
+	// value. For any other content, it is the zero value.
 	Index artifact.Index
 	// Bytes is the content of the index.
 	Bytes []byte
@@ -54,7 +55,7 @@ type Inspection struct {
 	Platforms map[provider.Platform]InspectedPackage
 }
 
-// At returns the package of a platform. If the platform was not inspected, the package
+// At returns the package for a platform. If the platform was not inspected, the package
 // contains only information from the index.
 func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	f, looked := i.Platforms[platform]
@@ -64,10 +65,24 @@ func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	return f
 }
 
-// IsMissing reports whether a blob was found missing or damaged.
+// IsMissing reports whether the inspection found that a blob is missing or damaged.
 func (i Inspection) IsMissing(blob digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if slices.Contains(f.Missing, blob) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasBlob reports whether the inspection found a blob in an intact package.
+func (i Inspection) hasBlob(blob digest.Digest) bool {
+	for _, f := range i.Platforms {
+		if f.depth < DepthBlobs || !f.IsIntact() {
+			continue
+		}
+		_, blobs, err := artifact.Children(f.Bytes)
+		if err == nil && slices.ContainsFunc(blobs, func(d ocispec.Descriptor) bool { return d.Digest == blob }) {
 			return true
 		}
 	}
@@ -87,8 +102,8 @@ func (i Inspection) Exists() bool { return i.Digest != "" }
 // to the given depth. Below the index, it inspects only the given platforms, or all
 // platforms if none are given.
 //
-// The result includes missing or damaged content and other formats. Inspect returns an
-// error only if the repository doesn't respond or responds with an error.
+// Missing or damaged content and other formats are reported in the result. Inspect
+// returns an error only if the repository doesn't respond or responds with an error.
 func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	i := Inspection{Tag: tag, Platforms: map[provider.Platform]InspectedPackage{}}
 	if err := checkTraits(repo); err != nil {
@@ -117,8 +132,8 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	return i.InspectMore(ctx, repo, depth, platforms...)
 }
 
-// withModule adds the manifest of a module. Only a check of the blobs must
-// read more.
+// withModule adds the manifest of a module, which has already been read. Only checking
+// the blobs requires more requests.
 func (i Inspection) withModule(m artifact.Manifest) Inspection {
 	t := artifact.Target{Descriptor: i.Descriptor}
 	i.Module, i.Index = true, artifact.Index{Targets: []artifact.Target{t}, Annotations: m.Annotations}
@@ -140,7 +155,7 @@ func (i Inspection) CheckFormat(a provider.Address) error {
 }
 
 // InspectMore returns a copy of the inspection with a greater depth or more platforms.
-// It doesn't read the same content again.
+// It doesn't reread content.
 func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	if depth <= DepthIndex {
 		return i, nil
@@ -174,7 +189,7 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 	return i, nil
 }
 
-// errTagLost is returned if a repository accepted a tag but doesn't return it.
+// errTagLost is returned if a repository has accepted a tag but doesn't return it.
 var errTagLost = provider.Errorf(provider.Transient, "repository accepted the tag but does not return it")
 
 // ReadBack inspects a tag that was just written. If the tag is missing, it returns a
@@ -190,7 +205,7 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
-// isFinding reports whether err describes a problem of the artifact, as opposed to a
+// isFinding reports whether err describes a problem with the artifact, as opposed to a
 // failed request.
 func isFinding(err error) bool {
 	_, damaged := errors.AsType[*sums.MismatchError](err)

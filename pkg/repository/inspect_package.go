@@ -12,30 +12,31 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// InspectedPackage describes the stored package of a platform.
+// InspectedPackage describes the stored package for a platform.
 type InspectedPackage struct {
 	Target artifact.Target
 	// Manifest is the zero value if the manifest could not be read.
 	Manifest artifact.Manifest
 	// Bytes is the content of the manifest.
 	Bytes []byte
-	// Err describes why the manifest could not be read. It is [ErrNotFound], a
-	// *[sums.MismatchError], a *[sums.SizeError] if the index states a different size,
+	// Err is the reason the manifest could not be read. It is [ErrNotFound], a
+	// *[sums.MismatchError], a *[sums.SizeError] if the index contains a different size,
 	// or an *[artifact.FormatError].
 	Err error
-	// Missing lists the blobs of the manifest that are missing, have the wrong size, or, if
-	// they were read, have the wrong content.
+	// Missing lists the blobs in the manifest that are missing, have the wrong size, or,
+	// if they were read, have the wrong content.
 	Missing []digest.Digest
 
 	depth Depth
 }
 
-// IsIntact reports whether the manifest could be read and no blob was found missing.
+// IsIntact reports whether the manifest could be read and Missing is empty.
 func (f InspectedPackage) IsIntact() bool { return f.Err == nil && len(f.Missing) == 0 }
 
-// Package returns the package as described by its manifest. If the manifest was not read, the
-// package is described by its entry in the index and its size is -1. Use
-// [provider.Package.CheckIdentity] to check whether its title belongs to a different package.
+// Package returns the package as described by its manifest. If the manifest was not
+// read, the package is described by its entry in the index, and its size is -1. To check
+// whether its title belongs to a different package, use
+// [provider.Package.CheckIdentity].
 func (f InspectedPackage) Package(a provider.Address, v provider.Version) provider.Package {
 	p := provider.Package{
 		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
@@ -45,8 +46,11 @@ func (f InspectedPackage) Package(a provider.Address, v provider.Version) provid
 		p.Digest, _ = f.Target.Digest()
 		p.Size = -1
 	}
-	if f.Manifest.Title != p.Filename {
-		p.ListedAs = f.Manifest.Title
+	switch title := f.Manifest.Title; {
+	case a.IsModule() && title != "":
+		p.Filename = title // the name of a repository is not always the name of its module
+	case title != p.Filename:
+		p.ListedAs = title
 	}
 	return p
 }
@@ -81,7 +85,7 @@ func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t arti
 	return f, nil
 }
 
-// readTarget reads the manifest of a platform.
+// readTarget reads the manifest for a platform.
 func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
 	if err := t.Err(); err != nil {
 		return nil, artifact.Manifest{}, err

@@ -46,7 +46,7 @@ func newLayout(dir string, settle time.Duration) *layout {
 // String returns "oci-layout:DIR" with forward slashes, as in templates.
 func (l *layout) String() string { return "oci-layout:" + filepath.ToSlash(l.dir) }
 
-// Tags returns all tags. For indexes without tags, it returns [ErrUntagged].
+// Tags returns all tags. If the layout has indexes but no tags, it returns [ErrUntagged].
 func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {
@@ -205,8 +205,8 @@ func (l *layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	return f, nil
 }
 
-// blobPath returns the path of a blob. It requires a valid digest, so the path is always inside
-// the layout.
+// blobPath returns the path of a blob. It requires a valid digest, so the path is always
+// inside the layout.
 func (l *layout) blobPath(d digest.Digest) (string, error) {
 	if err := d.Validate(); err != nil {
 		return "", fmt.Errorf("digest %q: %w", d, err)

@@ -17,11 +17,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// recordName is the name of the file in a layout that lists the verified blobs.
+// recordName is the name of a layout's file that lists the verified blobs.
 const recordName = ".tofu-oci.blobs"
 
-// blobVerifier records which blob files of a layout have the correct content. It
-// records the blobs that this program writes, and reads every other blob once. Only
+// blobVerifier records which blob files in a layout have the correct content. It
+// records the blobs that this program writes, and reads all other blobs once. Only
 // writing creates the record file, because reading must not create files.
 type blobVerifier struct {
 	path   string
@@ -37,8 +37,8 @@ func newBlobVerifier(dir string) *blobVerifier {
 	return &blobVerifier{path: path, record: atomicfile.NewRecord(path), verified: map[digest.Digest]fs.FileInfo{}}
 }
 
-// check reads the file of a blob unless the file is already verified. If the content is
-// wrong, the error wraps [ErrNotFound] and a *[sums.MismatchError].
+// check reads the file of a blob unless the file has already been verified. If the
+// content is wrong, the error wraps [ErrNotFound] and a *[sums.MismatchError].
 func (b *blobVerifier) check(ctx context.Context, d digest.Digest, path string, info fs.FileInfo) error {
 	if b.record.Has(d, info) || b.wasVerified(d, info) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// layoutGraph collects the content of a layout that manifests refer to. It includes
+// layoutGraph collects the content that manifests in a layout refer to. It includes
 // missing and damaged manifests, but not the content that those manifests refer to.
 type layoutGraph struct {
 	layout *layout
@@ -117,7 +117,7 @@ func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string
 			case isOurs && entry.Digest != d:
 				return fmt.Errorf("tag %s: %w", tag, ErrTagMoved)
 			case !isOurs && entry.Digest == d:
-				return fmt.Errorf("%w: %s", ErrInUse, cmp.Or(entry.Annotations[ocispec.AnnotationRefName], "an entry of index.json without a tag"))
+				return fmt.Errorf("%w: %s", ErrInUse, cmp.Or(entry.Annotations[ocispec.AnnotationRefName], "an entry in index.json without a tag"))
 			case !isOurs:
 				others = append(others, entry)
 			}
@@ -131,7 +131,7 @@ func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string
 		return l.writeIndex(index)
 	})
 	if err != nil {
-		return fmt.Errorf("deleting manifest %s of %s: %w", d, l, err)
+		return fmt.Errorf("deleting manifest %s in %s: %w", d, l, err)
 	}
 	return nil
 }

@@ -25,7 +25,8 @@ const (
 	// maxLayoutIndex is the maximum size of index.json in bytes. It allows about 30,000
 	// tags.
 	maxLayoutIndex = 16 << 20
-	// maxLayoutValues limits the JSON values in index.json. Each tag uses seven values.
+	// maxLayoutValues limits the number of JSON values in index.json. Each tag uses
+	// seven values.
 	maxLayoutValues = 256 << 10
 )
 
@@ -92,12 +93,12 @@ func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) e
 		return l.writeIndex(index)
 	})
 	if err != nil {
-		return fmt.Errorf("deleting tag %s of %s: %w", tag, l, err)
+		return fmt.Errorf("deleting tag %s in %s: %w", tag, l, err)
 	}
 	return nil
 }
 
-// locked calls do while no other process writes the index.
+// locked calls do while no other process can write the index.
 func (l *layout) locked(ctx context.Context, do func() error) error {
 	if err := os.MkdirAll(l.dir, 0o755); err != nil {
 		return err

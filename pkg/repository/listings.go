@@ -21,15 +21,14 @@ func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is the result of a list request. It also caches errors that isUnlisted
-// matches.
+// listing is a cached result: all tags, or an error that isUnlisted matches.
 type listing struct {
 	tags []string
 	err  error
 }
 
-// Tags returns all tags of a repository, sorted. It returns the result of the first
-// request.
+// Tags returns all tags of a repository, sorted. After the first successful request, or
+// if the tags can't be listed (see isUnlisted), all calls return the same result.
 func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
 		tags, err := repo.Tags(ctx)

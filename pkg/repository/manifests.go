@@ -11,7 +11,7 @@ import (
 )
 
 // putManifest pushes a manifest. If the existing manifest was damaged, putManifest
-// reads it back.
+// reads the new one back.
 func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
 	d := m.Descriptor.Digest
 	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
@@ -24,7 +24,8 @@ func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Insp
 	return err
 }
 
-// damaged reports whether the inspection found the manifest damaged, but not missing.
+// damaged reports whether the inspection found that the manifest is damaged, but not
+// missing.
 func (i Inspection) damaged(manifest digest.Digest) bool {
 	for _, f := range i.Platforms {
 		if f.Target.Descriptor.Digest == manifest {

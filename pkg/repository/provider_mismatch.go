@@ -9,35 +9,37 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ProviderMismatchError reports that a tag contains a different provider than expected, or no
-// provider. If a module is expected, it reports that the tag contains no module.
+// ProviderMismatchError reports that a tag points to a different provider than
+// expected, or to no provider. If a module is expected, it reports that the tag doesn't
+// point to a module.
 type ProviderMismatchError struct {
 	Tag string
 	// Wanted is the expected provider.
 	Wanted provider.Address
 	// Provider is the address in the annotation of the artifact. It can be invalid.
 	Provider string
-	// Title is the name of a package of a different type. It is set if the artifact has no
-	// annotation.
+	// Title is the name of a package of a different provider type. It is set only if the
+	// artifact has no annotation.
 	Title string
-	// Format describes the tag's content if it isn't a provider or a module, as expected.
+	// Format is the reason the tag doesn't point to the expected kind of content, which
+	// is a provider or a module. It is nil if the kind is as expected.
 	Format error
 }
 
 func (e *ProviderMismatchError) Error() string {
 	switch {
 	case e.Format != nil && e.Wanted.IsModule():
-		return fmt.Sprintf("tag %s does not contain a module: %v", e.Tag, e.Format)
+		return fmt.Sprintf("tag %s does not point to a module: %v", e.Tag, e.Format)
 	case e.Format != nil:
-		return fmt.Sprintf("tag %s does not contain a provider: %v", e.Tag, e.Format)
+		return fmt.Sprintf("tag %s does not point to a provider: %v", e.Tag, e.Format)
 	case e.Title != "":
-		return fmt.Sprintf("tag %s contains %s, which is not a package of %s", e.Tag, e.Title, e.Wanted)
+		return fmt.Sprintf("tag %s points to a release with %s, which is not a package of %s", e.Tag, e.Title, e.Wanted)
 	}
 	stored, err := provider.ParseAddress(e.Provider)
 	if err != nil {
-		return fmt.Sprintf("tag %s contains the invalid provider address %q, want %s", e.Tag, line(e.Provider), e.Wanted)
+		return fmt.Sprintf("tag %s points to a release with the invalid provider address %q, want %s", e.Tag, line(e.Provider), e.Wanted)
 	}
-	return fmt.Sprintf("tag %s contains provider %s, not %s", e.Tag, stored, e.Wanted)
+	return fmt.Sprintf("tag %s points to provider %s, not %s", e.Tag, stored, e.Wanted)
 }
 
 // Kind returns [provider.Conflict].
@@ -57,7 +59,7 @@ func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 	return alias, err == nil
 }
 
-// CheckProvider returns a *[ProviderMismatchError] if the tag contains neither the
+// CheckProvider returns a *[ProviderMismatchError] if the tag points to neither the
 // given provider nor a provider that an alias allows instead. It accepts tags that are
 // missing, dangling, or have no provider annotation. OpenTofu ignores the annotation
 // and uses only the name of the repository. For the address of a module, CheckProvider

@@ -32,7 +32,8 @@ const maxOtherTags = 1000
 // writes the pruned tag and reads it back before it deletes the tag of the version, so
 // an interrupted run loses nothing. Running Prune again completes the interrupted run.
 // However, some registries delete a manifest together with all its tags. Prune then
-// writes the pruned tag again. If the run is killed before that, neither tag remains.
+// writes the pruned tag again. If the run is killed before that, or the registry keeps
+// failing, neither tag remains.
 //
 // If was is not empty, the tag of the version must point to this digest. If another run
 // moves the tag, Prune keeps the version and returns [ErrTagMoved]. If neither tag
@@ -52,7 +53,7 @@ func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.
 // returns the digest of the index. If the tag of the version exists, Restore only
 // deletes the pruned tag. Running Restore again completes an interrupted run. For a
 // denied version, Restore returns a *[DeniedError]. If content is missing or damaged,
-// the error wraps [ErrNotFound], and the version must be mirrored again. For all other
+// the error wraps [ErrNotFound], and the version must be mirrored again. For other
 // failures, Restore returns the same errors as [Prune].
 func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
 	err := CheckDeniedNow(ctx, repo, v)
@@ -88,9 +89,8 @@ func restore(ctx context.Context, repo Repository, v provider.Version) (digest.D
 	return now.Digest, err
 }
 
-// moveTag moves an index from one tag to another. If only the target tag exists, an
-// earlier run has already moved the index. If was is not empty, the tag must point to
-// it.
+// moveTag moves an index from one tag to another. If only to exists, an earlier run has
+// already moved the index. If was is not empty, the existing tag must point to it.
 func moveTag(ctx context.Context, repo Repository, from, to string, was digest.Digest) (digest.Digest, error) {
 	// 1. Inspect both tags.
 	index, err := Inspect(ctx, repo, from, DepthIndex)
@@ -138,7 +138,7 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	return index.Digest, err
 }
 
-// checkManifests returns an error if the manifest of a platform is missing or damaged.
+// checkManifests returns an error if the manifest for a platform is missing or damaged.
 func checkManifests(ctx context.Context, repo Reader, index Inspection) error {
 	found, err := index.InspectMore(ctx, repo, DepthManifests)
 	for _, p := range index.Index.Platforms() {
@@ -149,9 +149,9 @@ func checkManifests(ctx context.Context, repo Reader, index Inspection) error {
 	return err
 }
 
-// Untag deletes a tag if it still points to was. If kept has a tag, Untag then checks
-// that this tag still exists, because some registries delete a manifest with all its
-// tags. Untag returns [ErrTagNotDeleted], [ErrTagMoved], and errors from the
+// Untag deletes a tag if it still points to was. If kept has a tag, Untag then writes
+// this tag again if it is missing, because some registries delete a manifest with all
+// its tags. Untag returns [ErrTagNotDeleted], [ErrTagMoved], and errors from the
 // repository.
 func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, kept Inspection) error {
 	if err := deleteTag(ctx, repo, tag, was); err != nil || kept.Tag == "" || repo.Traits().AtomicTags {
@@ -164,26 +164,18 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	return err
 }
 
-// DropPending deletes the pending tag of a version if the version's tag points to the same
-// index. If the registry doesn't delete tags, or another run moves the pending tag,
-// DropPending keeps it.
-func DropPending(ctx context.Context, repo Repository, v provider.Version) error {
-	pending, err := Inspect(ctx, repo, artifact.PendingTag(v), DepthIndex)
-	if err != nil || !pending.Exists() {
-		return err
-	}
-	released, err := Inspect(ctx, repo, artifact.Tag(v), DepthIndex)
-	if err != nil || released.Digest != pending.Digest {
-		return err
-	}
-	err = Untag(ctx, repo, pending.Tag, pending.Digest, released)
+// DropPending deletes the pending tag of a version if it points to the released index.
+// If the registry doesn't delete tags, or another run moves the pending tag, DropPending
+// keeps it.
+func DropPending(ctx context.Context, repo Repository, v provider.Version, released Inspection) error {
+	err := Untag(ctx, repo, artifact.PendingTag(v), released.Digest, released)
 	if errors.Is(err, ErrTagNotDeleted) || errors.Is(err, ErrTagMoved) {
 		return nil
 	}
 	return err
 }
 
-// deleteTag calls [Traits.DeleteTag] if it is set.
+// deleteTag calls [Traits.DeleteTag]. If it is nil, deleteTag returns [ErrTagNotDeleted].
 func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
 	untag := repo.Traits().DeleteTag
 	if untag == nil {
@@ -195,7 +187,7 @@ func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Dige
 // DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers
 // that the referrers API lists. In image layouts, it also deletes the content that no
 // other tag needs. In registries, the garbage collection deletes this content.
-// DeletePruned never deletes denials, lists of referrers, or content with another tag.
+// DeletePruned never deletes denials, referrers lists, or content with another tag.
 //
 // If was is not empty, the pruned tag must point to it. If the pruned tag doesn't
 // exist, DeletePruned does nothing. It returns [ErrInUse] if another tag points to the
@@ -273,11 +265,11 @@ func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) (
 	return found, nil
 }
 
-// otherTags maps the digests that tags point to, each to one of its tags. It reads the
-// version's other tags, even if the list doesn't contain them. It also reads tags that
-// belong to no version, and tags of versions that differ only in the suffix, because
-// OpenTofu treats 1.2.3-stable as a version. It skips the tags of all other versions,
-// because tofu-oci never points them to the same index.
+// otherTags returns the digests that tags point to, each with one of its tags. It reads
+// the version's other tags, even if the tag list doesn't contain them. It also reads
+// tags that aren't versions, and versions that differ from v only in the suffix,
+// because a custom tag such as 1.2.3-stable is also a version. It skips the tags of all
+// other versions, because tofu-oci never points them to the same index.
 func otherTags(ctx context.Context, repo Reader, v provider.Version) (map[digest.Digest]string, error) {
 	listed, err := repo.Tags(ctx)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 
 // PushOptions configures [Push]. The zero value is valid.
 type PushOptions struct {
-	// Progress receives retried transfers.
+	// Progress reports retried transfers.
 	Progress provider.Progress
-	// Own lists the packages that the tag must have after the push. If another run
-	// moves the tag to an index that lacks one of them, Push returns [ErrTagMoved].
+	// Own lists the packages that the tagged index must contain. If another run moves
+	// the tag to an index that lacks one of them, Push returns [ErrTagMoved].
 	Own []provider.Package
 	// Concurrent declares that other jobs can push other platforms at the same time. If
 	// the repository can't move tags atomically, Push waits for these jobs and reads
@@ -26,12 +26,13 @@ type PushOptions struct {
 	// BeforeTag, if not nil, is called before the tag is written. If it returns an error,
 	// Push fails.
 	BeforeTag func(ctx context.Context) error
+	// Once sends blobs that several releases share. See [Once].
+	Once Once
 }
 
 // Push pushes a packed release to a repository that already has its zips. It pushes
-// documents, manifests, and finally the index under its tag, if the tag is unchanged
-// since it was inspected. Push doesn't send content that the inspection found
-// undamaged.
+// documents, manifests, and finally the index under its tag, if the tag has not changed
+// since it was inspected. Push doesn't send content that the inspection found intact.
 //
 // Push returns an inspection of the tag after the push. Another run might have moved
 // the tag by then. slow reports whether the push took so long that concurrent jobs
@@ -39,15 +40,15 @@ type PushOptions struct {
 // including [ErrTagMoved], and errors from reading documents.
 func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
 	began := time.Now()
-	// 1. The blobs of the manifests.
+	// 1. Push the blobs of the manifests.
 	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff, Progress: o.Progress}
 	err = schedule.All(ctx, maxConcurrentRequests, packed.Documents, func(ctx context.Context, _ int, d provider.Document) error {
-		return pushMissing(ctx, repo, retrier, was, d)
+		return sendDocument(ctx, repo, retrier, d, was, o.Once)
 	})
 	if err != nil {
 		return now, false, err
 	}
-	// 2. The manifests.
+	// 2. Push the manifests.
 	err = schedule.All(ctx, maxConcurrentRequests, packed.Manifests, func(ctx context.Context, _ int, m artifact.Blob) error {
 		if was.found(m.Descriptor.Digest) {
 			return nil
@@ -57,7 +58,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	if err != nil {
 		return now, false, err
 	}
-	// 3. The tag.
+	// 3. Write the tag.
 	if packed.Index.Descriptor.Digest != was.Digest || was.Dangling {
 		if o.BeforeTag != nil {
 			if err := o.BeforeTag(ctx); err != nil {
@@ -89,7 +90,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	}
 }
 
-// hasAll reports whether the index lists the zips of all packages.
+// hasAll reports whether the index lists the zips of all given packages.
 func (i Inspection) hasAll(packages []provider.Package) bool {
 	return !slices.ContainsFunc(packages, func(p provider.Package) bool {
 		t, listed := i.Index.Target(p.Platform)

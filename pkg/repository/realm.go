@@ -20,8 +20,8 @@ import (
 type RealmError struct {
 	// Realm is the host of the token service, with its port if known.
 	Realm string
-	// Private reports that the token service has a private address. If false, the
-	// registry is accessed without TLS, so an attacker could have inserted the token
+	// Private reports whether the token service has a private address. If false, the
+	// registry is accessed without TLS, so an attacker could have chosen the token
 	// service.
 	Private bool
 }
@@ -42,7 +42,7 @@ func (e *RealmError) Kind() provider.ErrorKind { return provider.Refused }
 type realmPolicy struct {
 	// registry is the registry's host, with its port if it has one.
 	registry string
-	// plain reports that the registry is accessed over plain HTTP.
+	// plain reports whether the registry is accessed over plain HTTP.
 	plain   bool
 	allowed []string
 }
@@ -62,7 +62,7 @@ func (p realmPolicy) check(ctx context.Context, realm *url.URL, hasLogin bool) e
 	return nil
 }
 
-// checkScheme returns an error for a downgrade from HTTPS.
+// checkScheme returns an error for an unsupported scheme or a downgrade from HTTPS.
 func (p realmPolicy) checkScheme(realm *url.URL) error {
 	switch {
 	case realm.Scheme == "https", realm.Scheme == "http" && p.plain:
@@ -70,11 +70,11 @@ func (p realmPolicy) checkScheme(realm *url.URL) error {
 	case realm.Scheme == "http":
 		return httpclient.NewDowngradeError(realm)
 	}
-	return fmt.Errorf("token service has the unsupported scheme %q", realm.Scheme)
+	return fmt.Errorf("token service uses the unsupported scheme %q", realm.Scheme)
 }
 
-// checkAddress checks the scheme. It returns an error for private addresses of all
-// hosts except the registry's.
+// checkAddress checks the scheme. It also returns an error if a host other than the
+// registry's has a private address.
 func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if err := p.checkScheme(realm); err != nil || p.isOwn(realm) {
 		return err
@@ -94,14 +94,14 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	return nil
 }
 
-// checkRedirect is the redirect policy for token requests. The token service can redirect them
-// within its origin. An identity token in the body is never sent to another origin.
+// checkRedirect is the redirect policy for token requests. It always allows redirects
+// within an origin. An identity token in the body is never sent to another origin.
 func (p realmPolicy) checkRedirect(req *http.Request, via []*http.Request) error {
 	if httpclient.SameOrigin(req.URL, via[0].URL) {
 		return nil
 	}
 	if req.Body != nil && req.Body != http.NoBody {
-		return errors.New("token service redirects the credentials to another host")
+		return errors.New("token service redirected the credentials to another host")
 	}
 	return p.checkAddress(req.Context(), req.URL)
 }
@@ -123,8 +123,8 @@ func (p realmPolicy) allows(u *url.URL) bool {
 	return false
 }
 
-// sharedAddresses is the shared address space of RFC 6598, which clouds use for internal
-// services.
+// sharedAddresses is the shared address space defined in RFC 6598, which clouds use for
+// internal services.
 var sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 
 func isPrivate(a netip.Addr) bool {

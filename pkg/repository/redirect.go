@@ -64,7 +64,7 @@ func stopAtRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // follow returns a redirect policy that combines policy with check. It removes the
-// credentials of requests that have left their first origin, even if a later redirect
+// credentials from requests that have left their first origin, even if a later redirect
 // returns to that origin. net/http removes them only if the host name differs, but not
 // if only the port differs.
 func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {

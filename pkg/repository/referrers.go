@@ -10,26 +10,22 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxMerges is the maximum number of attempts to merge a list of referrers that other
-// runs write concurrently.
-const maxMerges = 20
-
 // ErrNoReferrersList is returned for registries, such as GitLab's, that resolve a tag
-// "sha256-HEX" to the manifest with that digest. A list of referrers under that tag
+// "sha256-HEX" to the manifest with that digest. A referrers list under that tag
 // would replace the artifact itself, so no list is written.
-var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a list of referrers")
+var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a referrers list")
 
 // referrers contains the referrers of a manifest. They come from the referrers API or,
 // if the registry doesn't have it, from the referrers tag. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 type referrers struct {
 	entries []ocispec.Descriptor
-	// byAPI reports that the registry maintains the list itself.
+	// byAPI reports whether the registry maintains the list itself.
 	byAPI bool
 	// list is the content of the referrers tag, or the zero value if the tag doesn't
 	// exist.
@@ -56,14 +52,15 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 	return referrers{entries: entries, list: artifact.Blob{Descriptor: list, Bytes: data}}, err
 }
 
-// maxDocuments limits the number of referrers of one manifest. A release has a few.
+// maxDocuments limits the number of referrers that are read to find documents. A
+// release has only a few referrers.
 const maxDocuments = 100
 
 // Documents returns the documents that are attached to a manifest, such as SBOMs and
 // provenance. They are sorted by name, because registries list them in any order.
-// Documents omits other referrers, such as signatures of the artifact and decisions, and
-// referrers whose manifests are missing. If the registry can't list referrers, it
-// returns no documents.
+// It omits other referrers, such as decisions and artifact signatures, and referrers
+// whose manifests are missing. If the registry can't list referrers, Documents returns
+// no documents.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	entries, _, err := listReferrers(ctx, repo, subject)
 	if err != nil {
@@ -80,9 +77,9 @@ func sortDocuments(documents []provider.Document) []provider.Document {
 	return documents
 }
 
-// listReferrers returns the entries in the list of a manifest's referrers. If the
-// registry can't store lists of referrers, the list is empty. invalid describes an invalid
-// list.
+// listReferrers returns the entries in a manifest's referrers list. If the registry
+// can't store referrers lists, it returns no entries. If the list is invalid, invalid
+// contains the reason.
 func listReferrers(ctx context.Context, repo Reader, subject digest.Digest) (entries []ocispec.Descriptor, invalid []error, err error) {
 	known, err := readReferrers(ctx, repo, subject)
 	switch {
@@ -96,8 +93,8 @@ func listReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ent
 	return known.entries, nil, nil
 }
 
-// readDocuments returns the documents in a list of referrers, sorted by name. lost describes
-// why documents can't be read.
+// readDocuments returns the documents in a referrers list, sorted by name. lost contains
+// the reasons documents can't be read.
 func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descriptor, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool { return d.ArtifactType == artifact.TypeDecision })
 	if len(entries) > maxDocuments {
@@ -133,7 +130,7 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 const maxAttestations = 2 * artifact.MaxBundleSize
 
 // Attestations returns the Sigstore bundles about a zip that refer to the manifest of
-// its platform. Registries and other tools report wrong artifact types, so Attestations
+// its platform. Registries and other tools can set wrong artifact types, so Attestations
 // reads all referrers, and returns the bundles that contain the digest of the zip. It
 // doesn't verify signatures. lost describes bundles that are missing or damaged. If the
 // registry can't list referrers, Attestations returns no bundles.
@@ -165,7 +162,7 @@ func Attestations(ctx context.Context, repo Reader, manifest digest.Digest, zip 
 }
 
 // readAttestation reads a referrer. If it isn't a Sigstore bundle about the zip,
-// readAttestation returns the zero value. left is the number of bytes that can be read.
+// readAttestation returns the zero value. left is the remaining limit in bytes.
 func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.Digest, zip provider.Package, left *int64) (provider.Document, error) {
 	_, data, err := repo.Manifest(ctx, referrer.String())
 	if err != nil {
@@ -176,7 +173,7 @@ func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.
 		return provider.Document{}, nil //nolint:nilerr // the artifact of another tool
 	}
 	if *left -= int64(len(data)) + layer.Size; *left < 0 || layer.Size > artifact.MaxBundleSize {
-		return provider.Document{}, provider.Errorf(provider.Refused, "attestations of %s exceed %d bytes", zip.Filename, maxAttestations)
+		return provider.Document{}, provider.Errorf(provider.Refused, "attestations for %s exceed %d bytes", zip.Filename, maxAttestations)
 	}
 	layer.Annotations = map[string]string{ocispec.AnnotationTitle: artifact.AttestationName(zip.Filename, layer.Digest)}
 	document := DocumentAt(repo, layer, "")
@@ -204,8 +201,9 @@ func Attach(ctx context.Context, repo Repository, documents []provider.Document,
 	})
 }
 
-// AttachAttestations attaches Sigstore bundles about a package to the manifest of its
-// platform, in the format of cosign 3. It returns the names of the newly attached bundles.
+// AttachAttestations attaches Sigstore bundles about a package to the manifest for its
+// platform, in the format of cosign 3. It returns the names of the newly attached
+// bundles.
 func AttachAttestations(ctx context.Context, repo Repository, bundles []provider.Document, manifest ocispec.Descriptor) (attached []string, err error) {
 	return attachDocuments(ctx, repo, bundles, manifest, artifact.PackAttestation)
 }
@@ -244,7 +242,7 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 			attached = append(attached, referrer.Document.Name)
 		}
 	}
-	// 3. Add them to the list of referrers.
+	// 3. Add them to the referrers list.
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}
@@ -255,8 +253,8 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 	return attached, nil
 }
 
-// store pushes the documents and the manifest of a referrer, unless its document is already listed
-// and the manifest exists.
+// store pushes the documents and the manifest of a referrer, unless its document is
+// already listed and the manifest exists.
 func store(ctx context.Context, repo Repository, referrer artifact.Referrer, known referrers) (isNew bool, err error) {
 	title := referrer.Document.Name
 	for _, d := range known.entries {
@@ -267,89 +265,18 @@ func store(ctx context.Context, repo Repository, referrer artifact.Referrer, kno
 			return false, err
 		}
 	}
+	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff}
 	for _, d := range referrer.Documents() {
-		if err := pushDocument(ctx, repo, d); err != nil {
+		if err := pushDocument(ctx, repo, retrier, d); err != nil {
 			return false, err
 		}
 	}
 	return true, repo.PushManifest(ctx, referrer.Manifest)
 }
 
-// hasManifest reports whether the manifest of an entry exists. Clean-up jobs delete manifests
-// that have no tag.
+// hasManifest reports whether the manifest of an entry exists. Cleanup jobs might have
+// deleted manifests that have no tag.
 func hasManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
 	_, _, err := repo.Manifest(ctx, d.Digest.String())
 	return isFound(err)
-}
-
-// referrersList is a list of referrers under a tag.
-type referrersList struct {
-	repo    Repository
-	subject digest.Digest
-	// original, if not the zero value, is written unchanged if it contains all entries.
-	original artifact.Blob
-}
-
-// add adds entries to the list and reads the list back, because another run might have
-// written the list concurrently. If the repository doesn't write tags atomically, add
-// reads the list again after a delay.
-func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
-	settled := l.repo.Traits().AtomicTags
-	for range maxMerges {
-		missing := slices.DeleteFunc(slices.Clone(entries), func(e ocispec.Descriptor) bool { return known.has(e.Digest) })
-		switch {
-		case len(missing) > 0:
-			next, err := l.next(ctx, entries, missing, known)
-			if err != nil {
-				return err
-			}
-			err = l.repo.PushTag(ctx, next, artifact.ReferrersTag(l.subject), known.list.Descriptor.Digest)
-			if err != nil && !errors.Is(err, ErrTagMoved) {
-				return err
-			}
-			settled = l.repo.Traits().AtomicTags
-		case settled:
-			return nil
-		default:
-			if err := bounded.Pause(ctx, l.repo.Traits().ConfirmDelay); err != nil {
-				return err
-			}
-			settled = true
-		}
-		var err error
-		if known, err = readReferrers(ctx, l.repo, l.subject); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("updating the list of referrers: %w (%d attempts)", ErrTagMoved, maxMerges)
-}
-
-// next returns the list to write. It is the original list or, if this list is missing
-// entries, the known entries with the missing entries added.
-func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {
-	isNew := func(d ocispec.Descriptor) bool { return !referrers{entries: entries}.has(d.Digest) }
-	if l.original.Bytes != nil && !slices.ContainsFunc(known.entries, isNew) {
-		return l.original, nil
-	}
-	return known.with(ctx, l.repo, missing)
-}
-
-// with returns the list with more entries, but without entries whose manifests are missing,
-// because registries reject an index that refers to missing manifests.
-func (l referrers) with(ctx context.Context, repo Reader, entries []ocispec.Descriptor) (artifact.Blob, error) {
-	var alive []ocispec.Descriptor
-	for _, d := range l.entries {
-		exists, err := hasManifest(ctx, repo, d)
-		if err != nil {
-			return artifact.Blob{}, err
-		}
-		if exists {
-			alive = append(alive, d)
-		}
-	}
-	return artifact.AddReferrer(alive, entries...)
-}
-
-func (l referrers) has(d digest.Digest) bool {
-	return slices.ContainsFunc(l.entries, func(e ocispec.Descriptor) bool { return e.Digest == d })
 }

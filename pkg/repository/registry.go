@@ -25,22 +25,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxTagPages limits the pages of a tag list. Registries return 100 or more tags per page, so
-// the limit is far above the number of versions of any provider.
+// maxTagPages limits the number of pages of a tag list. Registries return 100 or more
+// tags per page, so the limit is far above the number of versions of any provider.
 const maxTagPages = 1000
 
-// defaultConfirmDelay is the default of [Options.ConfirmDelay].
+// defaultConfirmDelay is the default for [Options.ConfirmDelay].
 const defaultConfirmDelay = 500 * time.Millisecond
 
-// Options configures access to registries. The zero value accesses them anonymously over HTTPS.
+// Options configures access to registries. With the zero value, access is anonymous and
+// uses HTTPS.
 type Options struct {
-	// HTTP sends the requests, and is responsible for TLS, timeouts, and retries. If nil, a
-	// client with the defaults of this module is used.
+	// HTTP sends the requests, and is responsible for TLS, timeouts, and retries. If
+	// nil, a client with the defaults of this module is used.
 	HTTP *http.Client
-	// PlainHTTP lists registries, as host or host:port, that are accessed over plain HTTP.
+	// PlainHTTP lists registries, as host or host:port, that are accessed over plain
+	// HTTP.
 	PlainHTTP []string
-	// Credential returns the credentials for a repository, "host/name". If nil, access is
-	// anonymous.
+	// Credential returns the credentials for a repository, "host/name". If nil, access
+	// is anonymous.
 	Credential func(ctx context.Context, repository string) (Credential, error)
 	// TokenRealms lists token services, as host or host:port, that are always allowed
 	// to receive credentials. The list can include services with private addresses, and
@@ -54,10 +56,10 @@ type Options struct {
 	// ConfirmDelay is the value of [Traits.ConfirmDelay], which also applies to image
 	// layouts. If zero, it is half a second.
 	ConfirmDelay time.Duration
-	// Progress receives retried requests.
+	// Progress reports retried requests.
 	Progress provider.Progress
-	// Buffers is the memory for parts of large blobs that arrive before they are read. If nil,
-	// each repository has a separate buffer pool.
+	// Buffers is the memory for parts of large blobs that arrive before they are read.
+	// If nil, each repository has a separate buffer pool.
 	Buffers *transfer.BufferPool
 }
 
@@ -66,7 +68,8 @@ type Credential struct {
 	Username, Password string
 	// RefreshToken is an OAuth 2.0 identity token. AccessToken is a bearer token.
 	RefreshToken, AccessToken string
-	// From is the source of the credentials, for messages. It can be empty.
+	// From is the source of the credentials, which is used in messages. It can be
+	// empty.
 	From string
 }
 
@@ -80,12 +83,15 @@ type remoteRepository struct {
 	http         *http.Client
 	buffers      *transfer.BufferPool
 	confirmDelay time.Duration
-	// rangeRefusals counts the reasons not to read blobs in ranges. See [maxRangeRefusals].
+	// rangeRefusals counts responses that indicate that blobs should not be read in
+	// ranges. See [maxRangeRefusals].
 	rangeRefusals atomic.Int32
 	uploads       uploads
+	// noReferrers reports whether the registry doesn't have the referrers API.
+	noReferrers atomic.Bool
 }
 
-// newRegistry returns access to a repository in a registry. It doesn't send requests.
+// newRegistry returns the repository that ref refers to. It doesn't send requests.
 func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	repo := &remote.Repository{
 		Reference:        registry.Reference{Registry: ref.Registry, Repository: ref.Name},
@@ -95,8 +101,8 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 
 		ReferrerListMaxPages: maxReferrerPages,
 	}
-	// Without this call, oras maintains the list of referrers itself if the registry
-	// doesn't. oras then deletes lists that it considers outdated. [Attach] is more
+	// Without this call, oras would maintain the referrers list itself if the registry
+	// doesn't, and would delete lists that it considers outdated. [Attach] is more
 	// careful.
 	if err := repo.SetReferrersCapability(true); err != nil {
 		return nil, err
@@ -207,7 +213,7 @@ func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) 
 	return r.remote.Manifests().FetchReference(ctx, reference)
 }
 
-// Stat requests the size of a blob with HEAD.
+// Stat requests the size of a blob with a HEAD request.
 func (r *remoteRepository) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	found, err := r.remote.Blobs().Resolve(ctx, d.String())
 	if err != nil {

@@ -54,12 +54,12 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 	}, r.buffers)
 }
 
-// After maxRangeRefusals responses of a busy registry, blobs are read over one
+// After maxRangeRefusals responses from a busy registry, blobs are read over one
 // connection. A single response could be caused by a temporary overload.
 const maxRangeRefusals = 3
 
-// rangesRefused records why a blob could not be read in ranges. Reasons other than a busy
-// registry are permanent.
+// rangesRefused records the reason a blob could not be read in ranges. Reasons other
+// than a busy registry are permanent.
 func (r *remoteRepository) rangesRefused(why error) {
 	if errors.Is(why, transfer.ErrLimited) {
 		r.rangeRefusals.Add(1)
@@ -76,8 +76,8 @@ func (r *remoteRepository) fetchBlob(ctx context.Context, d ocispec.Descriptor) 
 	return body, nil
 }
 
-// smallBlob reads a blob into memory and repeats interrupted requests, because many readers of
-// documents don't retry.
+// smallBlob reads a blob into memory and repeats interrupted requests, because many
+// callers that read documents don't retry.
 func (r *remoteRepository) smallBlob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	var data []byte
 	err := r.retrier.Do(ctx, "fetching blob "+d.Digest.String(), func() error {

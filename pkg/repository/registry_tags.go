@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ErrTagNotDeleted is returned if a registry doesn't support deleting tags, or doesn't
-// permit it for the credentials.
+// ErrTagNotDeleted is returned if a registry doesn't support deleting tags, or if the
+// credentials don't permit it.
 var ErrTagNotDeleted = provider.Errorf(provider.Refused, "registry does not delete tags")
 
 // deleteTag implements [Traits.DeleteTag]. See
@@ -33,13 +33,14 @@ func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest
 	})
 }
 
-// codeTagged is the error code of Google's registries for refusing to delete a manifest
-// that has tags.
+// codeTagged is the error code that Google's registries return if a client tries to
+// delete a tagged manifest.
 const codeTagged = "GOOGLE_MANIFEST_DANGLING_TAG"
 
 // deleteManifest implements [Traits.DeleteManifest]. It checks the tag immediately
 // before it deletes the manifest. If the registry keeps the tag, deleteManifest deletes
-// the tag last, so that a run can still find the manifest after an interruption. See
+// the tag last, so that a run can still find the manifest after an interruption.
+// Registries that refuse to delete tagged manifests are an exception. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-manifests.
 func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
 	tagged := tag != ""
@@ -68,14 +69,14 @@ func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, 
 }
 
 // deleteReference deletes an existing tag or manifest. If the tag or manifest still
-// exists afterwards, the error wraps notDeleted.
+// exists afterward, the error wraps notDeleted.
 func (r *remoteRepository) deleteReference(ctx context.Context, op, reference string, notDeleted error) error {
 	refused := r.sendDelete(ctx, op, reference)
 	if refused != nil && !isPermanent(refused) {
 		return refused
 	}
-	// Check the result, because the response is not reliable: some registries respond with
-	// 404 to every deletion, and some report success without deleting anything.
+	// Check the result, because the response is not reliable. Some registries respond
+	// with 404 to every deletion, and some report success without deleting anything.
 	exists, err := r.resolve(ctx, reference)
 	switch {
 	case err != nil || exists == "":
@@ -86,7 +87,7 @@ func (r *remoteRepository) deleteReference(ctx context.Context, op, reference st
 	return fmt.Errorf("%w: %w", notDeleted, refused)
 }
 
-// resolve returns the digest of a tag or manifest, or an empty digest if it doesn't exist.
+// resolve returns the digest of a tag or manifest, or "" if it doesn't exist.
 func (r *remoteRepository) resolve(ctx context.Context, reference string) (digest.Digest, error) {
 	d, err := r.remote.Manifests().Resolve(ctx, reference)
 	if err != nil {
@@ -96,8 +97,8 @@ func (r *remoteRepository) resolve(ctx context.Context, reference string) (diges
 	return d.Digest, nil
 }
 
-// sendDelete requests the deletion of a tag or a manifest. A tag is deleted by its name, because
-// deleting by digest would delete all tags of the manifest.
+// sendDelete requests the deletion of a tag or a manifest. A tag is deleted by its name,
+// because deleting by digest would delete all tags of the manifest.
 func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string) error {
 	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionDelete)
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, r.url("manifests", reference).String(), nil)
@@ -114,7 +115,7 @@ func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string)
 	return r.fail(op, reference, responseError(resp))
 }
 
-// isPermanent reports whether err is a permanent refusal and not a temporary failure.
+// isPermanent reports whether err is a permanent refusal instead of a temporary failure.
 func isPermanent(err error) bool {
 	response, ok := errors.AsType[*ResponseError](err)
 	if ok && response.Status < http.StatusInternalServerError && response.Status != http.StatusTooManyRequests {

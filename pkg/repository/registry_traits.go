@@ -15,11 +15,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxReferrerPages limits the pages of a list of referrers.
+// maxReferrerPages limits the number of pages of a referrers list.
 const maxReferrerPages = 100
 
-// referrers implements [Traits.Referrers].
+// referrers implements [Traits.Referrers]. After a response with status 404, referrers
+// doesn't request the API again.
 func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
+	if r.noReferrers.Load() {
+		return nil, false, nil
+	}
 	err = r.retrier.Do(ctx, "listing the referrers of "+subject.String(), func() error {
 		list, err = r.listReferrers(ctx, subject)
 		return err
@@ -28,6 +32,7 @@ func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest)
 		return list, true, nil
 	}
 	if errors.Is(err, errdef.ErrUnsupported) {
+		r.noReferrers.Store(true)
 		return nil, false, nil
 	}
 	if response, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(unsupportedStatuses, response.Status) {
@@ -54,7 +59,8 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 // for unsupported paths.
 var unsupportedStatuses = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
 
-// errNotMounted aborts an upload that the registry has started instead of mounting the blob.
+// errNotMounted aborts an upload that the registry has started instead of mounting the
+// blob.
 var errNotMounted = errors.New("not mounted")
 
 // mount implements [Traits.Mount].

@@ -29,14 +29,15 @@ import (
 // access is denied. If a tag points to missing or damaged content, they return a
 // *[DanglingTagError].
 type Reader interface {
-	// String returns the name of the repository, for messages.
+	// String returns the name of the repository as used in messages.
 	String() string
 	// Traits returns the traits of the repository, which never change.
 	Traits() Traits
 	// Tags returns all tags, in any order.
 	Tags(ctx context.Context) ([]string, error)
-	// Manifest reads a manifest or index by tag or digest, up to [artifact.MaxManifestSize]
-	// bytes, and verifies it against the digest of the descriptor.
+	// Manifest reads a manifest or index by tag or digest, up to
+	// [artifact.MaxManifestSize] bytes, and verifies it against the digest of the
+	// descriptor.
 	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
 	// Blob opens a blob. Its content is not verified. See [Verified].
 	Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
@@ -68,8 +69,8 @@ func Open(ref template.Reference, o Options) (Repository, error) {
 	return newRegistry(ref, o)
 }
 
-// readManifest reads and verifies a manifest. The size in d only determines the initial buffer
-// size.
+// readManifest reads and verifies a manifest. The size in d only determines the initial
+// buffer size.
 func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	expected := max(min(d.Size, artifact.MaxManifestSize), 0)
 	buffer := bytes.NewBuffer(make([]byte, 0, expected+bytes.MinRead))
@@ -78,7 +79,7 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	}
 	data := buffer.Bytes()
 	if len(data) > artifact.MaxManifestSize {
-		return nil, &artifact.FormatError{Problem: fmt.Sprintf("document exceeds %d bytes, the most that OpenTofu reads", artifact.MaxManifestSize)}
+		return nil, &artifact.FormatError{Problem: fmt.Sprintf("document exceeds %d bytes, the maximum that OpenTofu reads", artifact.MaxManifestSize)}
 	}
 	if got := digest.FromBytes(data); got != d.Digest {
 		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: d.Digest.String()}
@@ -86,8 +87,8 @@ func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
 	return data, nil
 }
 
-// isFound reports whether err is nil. A "not found" error results in false instead of
-// an error.
+// isFound reports whether err is nil. For a "not found" error, it returns false and no
+// error.
 func isFound(err error) (bool, error) {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNoRepository) {
 		return false, nil

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// maxTags is the maximum number of tags of a repository. maxTagBytes is their
+	// maxTags is the maximum number of tags in a repository. maxTagBytes is their
 	// maximum total size. A provider has a few hundred versions.
 	maxTags     = 100_000
 	maxTagBytes = 8 << 20
-	// maxListValues limits the JSON values on a page of tags or repositories.
+	// maxListValues limits the number of JSON values on a page of tags or repositories.
 	maxListValues = maxTags + 100
-	// maxReferrerValues limits the JSON values on a page of referrers. Each referrer
-	// has about six values.
+	// maxReferrerValues limits the number of JSON values on a page of referrers. Each
+	// referrer has about six values.
 	maxReferrerValues = 16 << 10
 	// maxStart is the number of bytes of a response that are read to detect a web page.
 	// maxTitle is the number of bytes of a web page that are read to find its title.
@@ -34,8 +34,8 @@ const (
 	maxTitle = 64 << 10
 )
 
-// checkResponses returns the layer of a registry's client that records the credentials of
-// requests and checks responses. See [Options.client].
+// checkResponses returns the layer of a registry's client that records the credentials
+// in requests and checks responses. See [Options.client].
 func checkResponses(next http.RoundTripper, login *credentialState) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -44,7 +44,7 @@ func checkResponses(next http.RoundTripper, login *credentialState) http.RoundTr
 		login.record(httpclient.SentWith(req))
 		req = req.WithContext(req.Context()) // copies the request; the header is copied below
 		req.Header = req.Header.Clone()
-		// Otherwise, Go requests gzip and doesn't report the length.
+		// Without this header, Go requests gzip and doesn't report the length.
 		req.Header.Set("Accept-Encoding", "identity")
 		resp, err := next.RoundTrip(req)
 		if err != nil {
@@ -83,8 +83,8 @@ func checkResponse(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// checkStored returns an error if the registry reports that it stored a blob under a different
-// digest. Some registries don't report a digest.
+// checkStored returns an error if the registry reports that it stored a blob under a
+// different digest. Some registries don't report a digest.
 func checkStored(req *http.Request, resp *http.Response) error {
 	want, got := digest.Digest(req.URL.Query().Get("digest")), digest.Digest(resp.Header.Get("Docker-Content-Digest"))
 	if want.Validate() == nil && got.Validate() == nil && got != want && got.Algorithm() == want.Algorithm() {
@@ -93,7 +93,8 @@ func checkStored(req *http.Request, resp *http.Response) error {
 	return nil
 }
 
-// listValues returns the maximum number of JSON values if the response is a list, otherwise 0.
+// listValues returns the maximum number of JSON values if the response is a list, or 0
+// if it is not a list.
 func listValues(req *http.Request) int {
 	switch path := req.URL.Path; {
 	case req.Method != http.MethodGet:

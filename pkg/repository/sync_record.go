@@ -11,8 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
-// ReadSyncRecord reads the sync record of a repository. If the record is missing or damaged, or if
-// the repository doesn't exist, the result is empty. Its maps are never nil.
+// ReadSyncRecord reads the sync record of a repository. If the record is missing or
+// damaged, or if the repository doesn't exist, the result is empty. Its maps are never
+// nil.
 func ReadSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, error) {
 	record, _, err := readSyncRecord(ctx, repo)
 	return record, err
@@ -31,8 +32,8 @@ func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, dige
 
 // WriteSyncRecord changes the sync record of a repository with edit. If another run has
 // changed the record, WriteSyncRecord calls edit again. If edit changes nothing,
-// nothing is written. In registries, another run can still overwrite the record
-// afterwards. The periods that depend on the lost dates then start again.
+// nothing is written. In registries, another run can still overwrite the record later.
+// Dates are then lost, and the periods that depend on them start again.
 func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
 	err := ErrTagMoved
 	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {
@@ -58,7 +59,7 @@ func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRe
 	if err != nil {
 		return err
 	}
-	err = pushMissing(ctx, repo, transfer.Retrier{Backoff: repo.Traits().Backoff}, Inspection{}, config)
+	err = pushMissing(ctx, repo, transfer.Retrier{Backoff: repo.Traits().Backoff}, config)
 	if err != nil {
 		return err
 	}

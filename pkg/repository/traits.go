@@ -13,22 +13,22 @@ import (
 // Traits describes the differences between repositories. If a function is nil, the
 // repository doesn't support the operation.
 type Traits struct {
-	// Registry is the registry's host or host:port, and Name the name of the repository in it.
-	// Both are empty for image layouts.
+	// Registry is the host or host:port of the registry, and Name is the name of the
+	// repository. Both are empty for image layouts.
 	Registry, Name string
-	// AtomicTags reports whether PushTag checks and writes a tag atomically. Registries have no
-	// such operation, so two concurrent runs can overwrite each other's tag.
+	// AtomicTags reports whether PushTag checks and writes a tag atomically. Registries
+	// have no such operation, so two concurrent runs can overwrite each other's tags.
 	AtomicTags bool
-	// ConfirmDelay is longer than another run takes to read and then write a tag.
-	// Therefore, a run that read the tag before it was written has finished its own
-	// write after this delay.
+	// ConfirmDelay exceeds the time that a run needs to read and then write a tag. If a
+	// run writes a tag and then waits for this delay, every run that read the previous
+	// tag has finished its own write.
 	ConfirmDelay time.Duration
 	// Backoff returns the pause after the given number of failed transfers. If nil, the
 	// pause starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
 	// DeleteTag deletes a tag if it still points to was. Otherwise, it returns
-	// [ErrTagMoved]. DeleteTag doesn't delete the content, which the registry's garbage
-	// collection removes. If the tag doesn't exist, DeleteTag returns nil. If the
+	// [ErrTagMoved]. DeleteTag doesn't delete the content. The registry's garbage
+	// collection removes it. If the tag doesn't exist, DeleteTag returns nil. If the
 	// registry doesn't delete tags, DeleteTag returns [ErrTagNotDeleted]. Only a
 	// request can determine whether a registry deletes tags.
 	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
@@ -45,21 +45,21 @@ type Traits struct {
 	// BlobPath returns the path of a blob's file, even if the file doesn't exist. It is
 	// set if blobs are local files.
 	BlobPath func(d digest.Digest) (string, error)
-	// Referrers lists the referrers of a manifest with the referrers API. If the registry
-	// doesn't have this API, supported is false.
+	// Referrers lists the referrers of a manifest with the referrers API. If the
+	// registry doesn't have this API, supported is false.
 	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
-	// Mount makes a blob of another repository in the same registry available in this
+	// Mount makes a blob from another repository in the same registry available in this
 	// repository without sending the blob. If the registry doesn't support mounting, or
-	// doesn't permit it for the credentials, mounted is false.
+	// the credentials don't permit it, mounted is false.
 	Mount func(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error)
 	// Redirect returns the URL to which the registry redirects requests for a blob. The
 	// URL is on a different host and includes everything needed to read the blob, so
 	// anyone who has it can read the blob until it expires. If the registry sends the
 	// blob itself, the URL is empty.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
-	// Writable returns an error if the credentials don't permit pushing. This error is
-	// the same as the error of a push. Writable stores nothing, but some registries
-	// create the repository when an upload starts.
+	// Writable returns an error if the credentials don't permit pushing. A push would
+	// return the same error. Writable stores nothing, but some registries create the
+	// repository when an upload starts.
 	Writable func(ctx context.Context) error
 }
 

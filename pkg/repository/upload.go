@@ -41,7 +41,7 @@ type upload struct {
 	sent int64
 }
 
-// uploads contains the interrupted uploads.
+// uploads contains the interrupted uploads, by the digest of the blob.
 type uploads struct {
 	mu          sync.Mutex
 	interrupted map[digest.Digest]upload
@@ -59,7 +59,7 @@ func (u *uploads) store(d digest.Digest, broken upload) {
 	u.interrupted[d] = broken
 }
 
-// take returns and removes an upload.
+// take removes and returns an upload.
 func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -129,7 +129,7 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	if err != nil {
 		return partial{}, err
 	}
-	// Some registries omit the port of HTTPS even if the request has it:
+	// Some registries omit the HTTPS port even if the request contains it:
 	// https://github.com/oras-project/oras-go/issues/177
 	if asked.Port() == "443" && at.Port() == "" && at.Hostname() == asked.Hostname() {
 		at.Host = asked.Host
@@ -143,8 +143,8 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
 }
 
-// finishUpload sends the remaining bytes of a blob and completes its upload. If the
-// upload is interrupted, finishUpload stores it so that it can be resumed.
+// finishUpload sends the remaining bytes of a blob and completes its upload. An
+// interrupted upload of a large blob is stored so that it can be resumed.
 func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descriptor, rest io.Reader, p partial) error {
 	sent := transfer.NewRecorder(rest)
 	req, err := p.request(ctx, d, sent)
@@ -164,16 +164,17 @@ func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descripto
 	return err
 }
 
-// partial describes how much of a blob a registry has received.
+// partial is an upload that the registry has accepted or partly received.
 type partial struct {
 	location *url.URL
 	size     int64
-	// authorization is the Authorization header of the request that the registry accepted.
+	// authorization is the Authorization header of the request that the registry
+	// accepted.
 	authorization string
 }
 
 // uploadStatus requests how much of an upload the registry has received. If the upload
-// can't be resumed for any reason, the size is zero. See
+// can't be resumed for any reason, the size in the result is zero. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks.
 func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.location.String(), nil)
@@ -189,8 +190,8 @@ func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	if to, err := resp.Location(); err == nil {
 		p.location = to
 	}
-	// Credentials are not sent to other hosts, and the registry can't have received more than
-	// was sent.
+	// Credentials are not sent to other hosts, and the registry can't have received more
+	// than was sent.
 	isHere := resp.Request.URL.Host == u.location.Host && p.location.Host == u.location.Host && p.location.Scheme == u.location.Scheme
 	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.sent {
 		return partial{}
@@ -210,7 +211,7 @@ func receivedBytes(h http.Header) int64 {
 }
 
 // resumeUpload skips the bytes that the registry has received and sends the remaining
-// bytes. The registry compares the complete blob with the digest. If the registry
+// bytes. The registry verifies the digest of the complete blob. If the registry
 // rejects the upload, the error is retryable, and the next attempt starts a new upload.
 func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descriptor, content io.Reader, p partial) error {
 	if _, err := io.CopyN(io.Discard, bounded.Reader(ctx, content), p.size); err != nil {
@@ -227,14 +228,14 @@ func (r *remoteRepository) resumeUpload(ctx context.Context, d ocispec.Descripto
 	return failure
 }
 
-// isUploadRefused reports whether a registry rejects the upload, as opposed to the
+// isUploadRefused reports whether a registry rejected the upload, as opposed to the
 // credentials.
 func isUploadRefused(err error) bool {
 	response, refused := errors.AsType[*errcode.ErrorResponse](err)
 	return refused && response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden
 }
 
-// checkUploaded checks that the registry has assembled both parts of a blob.
+// checkUploaded returns an error if the registry has not assembled the complete blob.
 func (r *remoteRepository) checkUploaded(ctx context.Context, d ocispec.Descriptor) error {
 	size, err := r.Stat(ctx, d.Digest)
 	if err == nil && size != d.Size {
@@ -267,7 +268,7 @@ func (p partial) request(ctx context.Context, d ocispec.Descriptor, rest io.Read
 	return req, nil
 }
 
-// responseError returns the error of oras for a response, and closes the response.
+// responseError returns the oras error for a response, and closes the response.
 func responseError(resp *http.Response) error {
 	defer func() { _ = resp.Body.Close() }()
 	e := &errcode.ErrorResponse{Method: resp.Request.Method, URL: resp.Request.URL, StatusCode: resp.StatusCode}

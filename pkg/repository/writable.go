@@ -37,8 +37,8 @@ func (r *remoteRepository) cancel(ctx context.Context, started *http.Response) {
 	}
 }
 
-// writable implements [Traits.Writable]. It creates and removes a file in the layout or, if the
-// layout doesn't exist, in its closest existing parent directory.
+// writable implements [Traits.Writable]. It creates and removes a file in the layout or,
+// if the layout doesn't exist, in its closest existing parent directory.
 func (l *layout) writable(context.Context) error {
 	dir := l.dir
 	for {

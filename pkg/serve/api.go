@@ -15,11 +15,12 @@ import (
 const (
 	// maxPage limits the page number.
 	maxPage = 1_000_000
-	// providersOnPage and versionsOnPage are the numbers of items per page.
+	// providersOnPage and versionsOnPage are the numbers of providers and versions per
+	// page.
 	providersOnPage, versionsOnPage = 50, 20
 )
 
-// asJSON returns a handler that responds with a description in JSON.
+// asJSON returns a handler that calls describe and responds with the result as JSON.
 func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *exchange) error {
 	return responding("application/json", describe, func(_ *Server, _ *exchange, found T) ([]byte, error) {
 		data, err := json.Marshal(found)
@@ -30,8 +31,8 @@ func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *
 	})
 }
 
-// responding returns a handler that responds with an encoded description. It sets the
-// description's ETag.
+// responding returns a handler that calls describe and responds with the encoded result
+// and its ETag.
 func responding[T any](mediaType string, describe func(*Server, *exchange) (T, error), encode func(*Server, *exchange, T) ([]byte, error)) func(*Server, *exchange) error {
 	return func(s *Server, x *exchange) (err error) {
 		if x.base, err = s.base(x.r); err != nil {
@@ -53,14 +54,14 @@ func responding[T any](mediaType string, describe func(*Server, *exchange) (T, e
 	}
 }
 
-// apiDescription responds with the OpenAPI description.
+// apiDescription responds with the OpenAPI description of the API.
 func (s *Server) apiDescription(x *exchange) error {
 	x.Header().Set("Cache-Control", "public, no-cache")
 	x.writeBytes(http.StatusOK, "application/json", api.OpenAPI())
 	return nil
 }
 
-// writeProblem responds with an error as defined in
+// writeProblem responds with an error in the format that is defined in
 // https://www.rfc-editor.org/rfc/rfc9457.
 func (x *exchange) writeProblem(status int, text string) {
 	title := http.StatusText(status)

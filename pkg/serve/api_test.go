@@ -488,7 +488,7 @@ func TestOpenAPI(t *testing.T) {
 	}
 	want := map[string]bool{
 		"api-openapi": true, "api-providers": true, "api-provider": true, "api-version": true, "api-document": true, "api-components": true,
-		"api-modules": true, "api-module": true,
+		"api-modules": true, "api-module": true, "api-module-version": true, "api-module-document": true, "api-module-components": true,
 	}
 	if diff := cmp.Diff(want, routes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -539,7 +539,7 @@ func TestAPIDecisions(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	page := w.get(t, "/providers/registry.opentofu.org/acme/rocket/1.0.0", "Accept: text/html").Body.String()
-	if !strings.Contains(page, "No effect: about a different release or repository.") || strings.Contains(page, "<script>alert") || strings.Index(page, "first") > strings.Index(page, "second") {
+	if !strings.Contains(page, "No effect, because the decision is about a different release or repository.") || strings.Contains(page, "<script>alert") || strings.Index(page, "first") > strings.Index(page, "second") {
 		t.Errorf("got %s", page)
 	}
 }

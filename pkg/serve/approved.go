@@ -14,8 +14,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// checkApproved returns an error if the release must be approved and is not. The result
-// is cached like a list of tags.
+// checkApproved returns an error if the release requires approval but has not been
+// approved. The result is cached like a tag list.
 func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i index) error {
 	policy := rc.options.Approval
 	if !policy.RequiresApproval(q.address) {
@@ -37,8 +37,8 @@ func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i
 	return err
 }
 
-// approved returns the versions that can be served. If an approval is required, it omits
-// versions whose approval or index cannot be read.
+// approved returns the versions that can be served. If approval is required, it omits
+// unapproved versions, and versions whose approval or index can't be read.
 func (rc *repositoryCache) approved(ctx context.Context, q providerQuery, known listing) ([]provider.Version, error) {
 	if !rc.options.Approval.RequiresApproval(q.address) {
 		return known.versions, nil

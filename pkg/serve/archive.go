@@ -32,7 +32,7 @@ func (s *Server) archive(x *exchange) error {
 	return s.send(x, t)
 }
 
-// describe sets the headers of an archive.
+// describe sets the response headers for an archive.
 func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	x.setCacheHeaders(state)
 	h := x.Header()
@@ -80,7 +80,7 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	case w.busy:
 		return errBusy
 	case w.unsatisfiable:
-		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside of the archive, which has %d bytes", content.size)}
+		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside the archive, which is %d bytes long", content.size)}
 	case content.err != nil && x.sent:
 		x.event.Err = content.err
 		panic(http.ErrAbortHandler) // a truncated response must not look complete
@@ -98,8 +98,8 @@ func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
 	return redirect(x.r.Context(), t.zip)
 }
 
-// partWriter suppresses the error of [http.ServeContent] for an unsatisfiable range, so
-// that this error is reported like all other errors.
+// partWriter suppresses the error response that [http.ServeContent] sends for an
+// unsatisfiable range, so that this error is reported like every other error.
 type partWriter struct {
 	*writer
 	unsatisfiable bool

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// authorizeMirror authorizes a request of the network mirror protocol.
+// authorizeMirror authorizes a network mirror protocol request.
 func (s *Server) authorizeMirror(x *exchange) error {
 	if file := x.r.PathValue("FILE"); file != "" {
 		version, isJSON := strings.CutSuffix(file, ".json")
@@ -31,7 +31,7 @@ func (s *Server) authorizeMirror(x *exchange) error {
 	return s.authorize(x)
 }
 
-// authorizeRegistry authorizes a request of the registry protocol.
+// authorizeRegistry authorizes a registry protocol request.
 func (s *Server) authorizeRegistry(x *exchange) error {
 	if err := s.locatePublished(x); err != nil {
 		return err
@@ -108,7 +108,7 @@ func (x *exchange) readVersion() (err error) {
 	return err
 }
 
-// viewOf returns the view of the requested host. It also reports whether the access
+// viewOf returns the view for the requested host. It also reports whether the access
 // rules define this host.
 func (s *Server) viewOf(r *http.Request) (v *view, isPublished bool) {
 	h, found := s.publishedHost(r)
@@ -127,7 +127,7 @@ func (s *Server) publishedHost(r *http.Request) (access.Host, bool) {
 	return s.publishedHostOf(host)
 }
 
-// publishedHostOf returns a host if the access rules define it.
+// publishedHostOf returns the host with the given name if the access rules define it.
 func (s *Server) publishedHostOf(name svchost.Hostname) (access.Host, bool) {
 	for _, h := range s.publishedHosts() {
 		if h.Name == name {
@@ -170,8 +170,8 @@ func (s *Server) identifyCaller(x *exchange) error {
 	return nil
 }
 
-// because returns a problem with its reason. The reason is logged but not sent to the
-// client.
+// because returns a [problem] together with its reason. The reason is logged but not
+// sent to the client.
 func because(reason error, status int, text string) error {
 	return errors.Join(&problem{status, text}, reason)
 }
@@ -214,9 +214,9 @@ func (x *exchange) challenge() {
 	}
 }
 
-// client returns the client's address. It is the last address in X-Forwarded-For that
-// is not a trusted proxy. If all addresses are trusted proxies, client returns the peer
-// address.
+// client returns the client's address. If the peer is a trusted proxy, this is the last
+// address in X-Forwarded-For that is not a trusted proxy or, if all of them are, the
+// first address. Otherwise, it is the peer's address.
 func (s *Server) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

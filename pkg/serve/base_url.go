@@ -25,9 +25,9 @@ func (s *Server) isTrustedProxy(client string) bool {
 	return false
 }
 
-// network returns the network of a client, to which the limits apply. It is zero for
-// trusted proxies, which send the requests of many clients, and for clients without an
-// IP address.
+// network returns the network of a client. Limits apply to each network. The network is
+// zero for trusted proxies, which forward requests from many clients, and for clients
+// without an IP address.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
 	if err != nil || s.isTrustedProxy(client) {

@@ -28,10 +28,10 @@ const (
 	// maxRequestTime limits the duration of a request if all callers have stopped
 	// waiting. A late response is cached for the next caller.
 	maxRequestTime = 2 * time.Minute
-	// maxConcurrentRequests limits the concurrent requests, including requests that no
-	// caller is waiting for.
+	// maxConcurrentRequests limits the number of concurrent requests, including
+	// requests that no caller is waiting for.
 	maxConcurrentRequests = 512
-	// entryCost is the memory of an entry in bytes, without its value.
+	// entryCost is the memory that an entry uses in addition to its value, in bytes.
 	entryCost = 512
 )
 
@@ -62,7 +62,7 @@ type freshness struct {
 type cacheState struct {
 	// age is the time since the value was requested.
 	age time.Duration
-	// stale is the error of the request that should have renewed the value, or nil.
+	// stale is the error from the request that should have renewed the value, or nil.
 	stale error
 }
 
@@ -83,8 +83,8 @@ type cache[K comparable, V any] struct {
 
 // cacheEntry contains the last result and the failure that followed it, if any.
 type cacheEntry[V any] struct {
-	// hasResult reports that a result was fetched at fetchedAt. If the value exists,
-	// value contains it. Otherwise, absent contains the error.
+	// hasResult reports whether a result was fetched at fetchedAt. If the value exists,
+	// value contains it. Otherwise, absent contains the not-found error.
 	hasResult bool
 	value     V
 	absent    error
@@ -103,8 +103,8 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 	}
 }
 
-// isDefinitive reports whether an error means that a value doesn't exist, so that the
-// error can be cached.
+// isDefinitive reports whether an error means that a value doesn't exist. Such an error
+// can be cached.
 func isDefinitive(err error) bool {
 	return isAbsent(err) || repository.IsUnknownProvider(err) || errors.Is(err, api.ErrNoSBOM)
 }
@@ -143,7 +143,7 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		return value, cacheState{}, err
 	case isUsable || c.retryPause > 0:
 		latest, _ := c.kept.Lookup(key)
-		c.kept.Put(key, latest.after(c.now(), value, err)) // so that the next caller doesn't wait
+		c.kept.Put(key, latest.after(c.now(), value, err)) // ensures that the next caller doesn't wait
 	}
 	if isUsable {
 		return entry.value, cacheState{now.Sub(entry.fetchedAt), err}, nil
@@ -157,7 +157,7 @@ func (l cacheEntry[V]) isFresh(now time.Time, maxAge time.Duration) bool {
 	return l.hasResult && (maxAge == 0 || age < maxAge) && (l.absent == nil || age < negativeAge)
 }
 
-// after returns the entry with the result of a request.
+// after returns the entry, updated with the result of a request.
 func (l cacheEntry[V]) after(now time.Time, value V, err error) cacheEntry[V] {
 	switch {
 	case err == nil:
@@ -206,8 +206,8 @@ func (c *cache[K, V]) refresh(ctx context.Context, key K, maxAge, wait time.Dura
 	return l.value, l.absent
 }
 
-// recovering converts a panic into an error. fetch runs in a separate goroutine, where
-// a panic would terminate the program.
+// recovering calls fetch and converts a panic into an error. fetch runs in a separate
+// goroutine, where a panic would terminate the program.
 func recovering[V any](ctx context.Context, fetch func(context.Context) (V, error)) (value V, err error) {
 	defer func() {
 		if recovered := recover(); recovered != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -20,8 +21,8 @@ import (
 // is unchanged.
 const hashAge = time.Hour
 
-// content is a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens nothing
-// before the first Read, because HEAD requests need no content.
+// content presents a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens
+// nothing before the first Read, because HEAD requests need no content.
 //
 // A read from the start verifies the zip. If the digest is wrong, the Read that would
 // complete the zip returns an error. A read of a stream from a different offset also
@@ -30,31 +31,31 @@ const hashAge = time.Hour
 // changed since it was verified. The metadata doesn't reveal disk corruption. The next
 // full response after hashAge detects disk corruption.
 type content struct {
-	ctx  context.Context //nolint:containedctx // the context of the request; no other request reads
+	ctx  context.Context //nolint:containedctx // the context of the only request that reads the content
 	size int64
 	pos  int64
-	// isSeekable reports that reading can start at any offset without reading the bytes
+	// isSeekable reports whether reading can start at any offset without reading the bytes
 	// before it.
 	isSeekable bool
-	// file is the verified zip if it is a file.
+	// file is the verified zip file, or nil if the zip is read from a registry.
 	file io.ReaderAt
 	// open opens a verifying stream from the registry.
 	open func(ctx context.Context) (io.ReadCloser, error)
 
 	digest digest.Digest
 	name   string
-	// hashed reports that the file was verified recently. onVerified is called after
+	// hashed reports whether the file was verified recently. onVerified is called after
 	// each verification.
 	hashed     bool
 	onVerified func()
-	// isVerifying reports that src verifies the file.
+	// isVerifying reports whether src verifies the file.
 	isVerifying bool
 	src         io.Reader
 	closer      io.Closer
 	err         error
 }
 
-// content returns the content of a zip.
+// content returns a zip as [content] from the nearest location.
 func (s *Server) content(ctx context.Context, t storedPackage) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
 	_, c.hashed = s.hashed.Lookup(c.digest)
@@ -74,20 +75,14 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 		err := c.openFile(ctx, t)
 		return c, err
 	}
-	c.open = func(ctx context.Context) (io.ReadCloser, error) {
-		body, err := openBlob(ctx, t.repo, t.zip, c.name)
-		if err != nil {
-			return nil, err
-		}
-		return s.options.Store.Keep(c.digest, c.size, body), nil
-	}
+	c.open = func(ctx context.Context) (io.ReadCloser, error) { return s.openShared(ctx, t) }
 	return c, nil
 }
 
 // repositoryHas reports whether the repository contains a zip or can't be queried. The
-// store contains the zips of all repositories. Without this check, a release that only
-// contains the digest of a zip in a different repository would make that zip readable.
-// Each zip is checked once, and only if access is restricted.
+// store contains the zips of all repositories. Without this check, a release that
+// merely lists the digest of a zip in a different repository would make that zip
+// readable. Each zip is checked once, and only if access is restricted.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{t.repo.String(), t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {
@@ -102,8 +97,33 @@ func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	return !errors.Is(err, repository.ErrNotFound) && !errors.Is(err, repository.ErrNoRepository)
 }
 
-// openBlob opens a blob for a client and verifies it. It uses a dedicated connection,
-// because an HTTP/2 client buffers up to 4 MiB of each unread body.
+// openShared opens a zip in a registry. If the server has a store, concurrent clients share
+// one download, whose result is stored.
+func (s *Server) openShared(ctx context.Context, t storedPackage) (io.ReadCloser, error) {
+	open := func(ctx context.Context) (io.ReadCloser, int64, error) {
+		body, err := openBlob(ctx, t.repo, t.zip, t.pkg.Filename)
+		if err != nil {
+			return nil, 0, err
+		}
+		return s.options.Store.Keep(t.zip.Digest, t.zip.Size, body), t.zip.Size, nil
+	}
+	if s.options.Store != nil {
+		shared := s.downloads.join(contentKey{t.repo.String(), t.zip.Digest.String()}, t.pkg.Filename, open)
+		_, err := shared.Size(ctx)
+		if err == nil {
+			return sums.NewReadCloser(shared.Reader(ctx), t.pkg.Filename, t.zip.Size, t.zip.Digest), nil
+		}
+		shared.Release()
+		if !errors.Is(err, spool.ErrNotStored) {
+			return nil, err
+		}
+	}
+	body, _, err := open(ctx)
+	return body, err
+}
+
+// openBlob opens a blob for a client through a verifying reader. It uses a dedicated
+// connection, because an HTTP/2 client buffers up to 4 MiB of each unread body.
 func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
 	return repository.Verified(httpclient.WithDedicatedConnection(ctx), repo, d, name)
 }

@@ -95,8 +95,8 @@ func TestUnreleased(t *testing.T) {
 			}
 			for path, want := range map[string][]string{
 				rocketPage:            {"Denied versions", `href="` + rocketPage + `/1.1.0"`, `href="` + rocketPage + `/1.3.0"`},
-				rocketPage + "/1.1.0": {">denied<", "used &lt;for&gt; years", "phones home", "The release was not checked: the version is denied."},
-				rocketPage + "/1.3.0": {">pending<", "no owner", "haiku_riscv64"},
+				rocketPage + "/1.1.0": {">Denied<", "Clients can't install this version.", "used &lt;for&gt; years", "phones home", "Not checked: the version is denied."},
+				rocketPage + "/1.3.0": {">Pending<", "no owner", "haiku_riscv64"},
 			} {
 				got := w.get(t, path, "Accept", "text/html").Body.String()
 				for _, text := range want {

@@ -65,7 +65,7 @@ func (x *exchange) search() (matches func(address string) bool, number int, err 
 	}, number, err
 }
 
-// nextPage returns the URL of the page after a page of a searched list.
+// nextPage returns the URL of the next page of a list, for the same search.
 func (x *exchange) nextPage(path string, number int) string {
 	query := url.Values{"page": {strconv.Itoa(number + 1)}}
 	if search := x.r.URL.Query().Get("search"); search != "" {
@@ -149,7 +149,7 @@ func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Co
 			return nil
 		})
 	}
-	_ = group.Wait() // each result contains an error
+	_ = group.Wait() // each result contains its own error
 }
 
 func (s *Server) versionRef(ctx context.Context, q providerQuery, known listing, v provider.Version) api.VersionRef {
@@ -189,9 +189,9 @@ func (p providerQuery) url(base *url.URL, more ...string) string {
 	return base.String() + "/api/v1/providers" + pathOf(append([]string{p.shown.Host.ForDisplay(), p.shown.Namespace, p.shown.Type}, more...)...)
 }
 
-// installation returns the CLI configuration that installs a provider from this server.
-// It is empty for a published host, which requires no configuration, and for a host
-// with a port, which network mirrors don't support.
+// installation returns the CLI configuration for installing a provider from this
+// server. It is empty for a published host, which requires no configuration, and for a
+// host with a port, which network mirrors don't support.
 func (p providerQuery) installation(base *url.URL) string {
 	if p.as != "" || strings.Contains(string(p.shown.Host), ":") {
 		return ""

@@ -60,21 +60,16 @@ func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
 	x.setCacheHeaders(r.state)
 	found := api.Version{
 		Provider: x.query.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
-		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Findings: []finding.Finding{}, Stale: r.state.stale != nil,
-		Lock: lockOf(x, r.summary.packages), Requirement: requirementOf(x), Installation: x.query.installation(x.base),
+		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Stale: r.state.stale != nil,
+		Lock: lockOf(x.query.shown, x.version, r.summary.packages), Requirement: requirementOf(x), Installation: x.query.installation(x.base),
 	}
 	found.URL = x.query.url(x.base, found.Version)
 	found.Provider.Repository = x.event.Repository
 	if r.summary.repo == nil {
-		found.Unverified = "the tag does not point to a release"
+		found.Assessment = unverified("the tag does not point to a release")
 		return found, nil
 	}
-	if seen, err := s.repos.report(x.r.Context(), x.query, r.index); err != nil {
-		_, found.Unverified = statusOf(err)
-	} else {
-		found.Verdict, found.Findings, found.MoreFindings = seen.verdict, seen.findings, seen.more
-		found.Referrers, found.Decisions = x.withURLs(seen.referrers), seen.decisions
-	}
+	found.Assessment = x.assessment(s.repos.report(x.r.Context(), x.query, r.index))
 	checkedSummary, err := s.repos.checkedSummary(x.r.Context(), x.query, r.index)
 	found.Status, found.Problem = checkedSummary.Status, checkedSummary.Problem
 	return found, err
@@ -101,18 +96,30 @@ func (s *Server) describeUnreleased(x *exchange, absent error) (none api.Version
 	x.setCacheHeaders(state)
 	v := api.Version{
 		Provider: x.query.ref(x.base), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
-		Evidence: found.evidence, Packages: found.packages, Findings: []finding.Finding{}, Stale: state.stale != nil,
-		Unverified: "the version is " + found.Status,
+		Evidence: found.evidence, Packages: found.packages, Stale: state.stale != nil,
 	}
+	id := key{view: x.query.view, address: x.query.address, version: x.version}
+	v.Assessment = s.repos.unreleased(x.r.Context(), id, known.repo, cmp.Or(found.stored, x.query.address), found.Status)
 	v.URL = x.query.url(x.base, v.Version)
 	x.event.Repository = known.repo.String()
 	v.Provider.Repository = x.event.Repository
-	r, err := s.repos.history(x.r.Context(), x.query, known.repo, cmp.Or(found.stored, x.query.address), x.version)
-	if v.Decisions = r.decisions; err != nil {
-		_, text := statusOf(err)
-		v.Unverified += "; its decisions are unknown: " + text
-	}
 	return v, nil
+}
+
+// assessment returns the assessment in a report, with the URLs of its documents. If err
+// is not nil, it returns an assessment that contains the error.
+func (x *exchange) assessment(r report, err error) api.Assessment {
+	if err != nil {
+		_, text := statusOf(err)
+		return unverified(text)
+	}
+	r.Referrers = x.withURLs(r.Referrers)
+	return r.Assessment
+}
+
+// unverified returns the assessment of a release that was not checked.
+func unverified(reason string) api.Assessment {
+	return api.Assessment{Findings: []finding.Finding{}, Unverified: reason}
 }
 
 // packages returns the packages of a release with their URLs.
@@ -133,17 +140,27 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	documents = slices.Clone(documents)
 	for n := range documents {
 		d := &documents[n]
-		d.URL = x.query.url(x.base, x.version.String(), "documents", d.Digest)
+		d.URL = x.versionURL("documents", d.Digest)
 		if d.Kind == string(provider.KindSBOM) {
-			d.Components = x.query.url(x.base, x.version.String(), "components", d.Digest)
+			d.Components = x.versionURL("components", d.Digest)
 		}
 	}
 	return documents
 }
 
+// versionURL returns the URL of the requested version in the API, with additional path
+// elements.
+func (x *exchange) versionURL(more ...string) string {
+	more = append([]string{x.version.String()}, more...)
+	if x.module.address != (moduleAddress{}) {
+		return x.shownModule().url(x, more...)
+	}
+	return x.query.url(x.base, more...)
+}
+
 // lockOf returns the provider block of a lock file with all known hashes.
-func lockOf(x *exchange, packages []api.Package) string {
-	selection := lockfile.Selection{Address: x.query.shown, Version: x.version}
+func lockOf(a provider.Address, v provider.Version, packages []api.Package) string {
+	selection := lockfile.Selection{Address: a, Version: v}
 	for _, p := range packages {
 		for _, text := range []string{p.ZH, p.H1} {
 			if h, err := lockfile.ParseHash(text); err == nil && p.Problem == "" {
@@ -171,34 +188,48 @@ func requirementOf(x *exchange) string {
 `, x.query.shown.Type, source, x.version)
 }
 
-// releaseDocument returns the requested document and its release.
-func (s *Server) releaseDocument(x *exchange) (release, api.Document, error) {
-	r, err := s.release(x)
-	if err != nil {
-		return r, api.Document{}, err
+// releaseDocument returns the requested document, its repository, and the version that
+// the document describes.
+func (s *Server) releaseDocument(x *exchange) (d api.Document, repo repository.Reader, described api.VersionRef, err error) {
+	var all []api.Document
+	var state cacheState
+	var seen func() (report, error)
+	if x.module.address != (moduleAddress{}) {
+		var found moduleRelease
+		found, state, err = s.module(x)
+		all, repo, described.Version = found.documents(), found.repo, x.version.String()
+		seen = func() (report, error) { return s.repos.moduleReport(x.r.Context(), found, x.version) }
+	} else {
+		var r release
+		r, err = s.release(x)
+		all, repo, described, state = r.summary.documentsOfAll(), r.summary.repo, r.summary.VersionRef, r.state
+		seen = func() (report, error) { return s.repos.report(x.r.Context(), x.query, r.index) }
 	}
-	x.setCacheHeaders(r.state)
+	if err != nil {
+		return d, nil, described, err
+	}
+	x.setCacheHeaders(state)
 	is := func(d api.Document) bool { return d.Digest == x.r.PathValue("DIGEST") }
-	all := r.summary.documentsOfAll()
-	if r.summary.repo != nil && !slices.ContainsFunc(all, is) {
-		seen, err := s.repos.report(x.r.Context(), x.query, r.index)
+	if repo != nil && !slices.ContainsFunc(all, is) {
+		r, err := seen()
 		if err != nil {
-			return r, api.Document{}, err
+			return d, nil, described, err
 		}
-		all = seen.referrers
+		all = r.Referrers
 	}
 	if i := slices.IndexFunc(all, is); i >= 0 {
-		return r, all[i], nil
+		return all[i], repo, described, nil
 	}
-	return r, api.Document{}, &problem{http.StatusNotFound, "the release has no document with this digest"}
+	return d, nil, described, &problem{http.StatusNotFound, "the release has no document with this digest"}
 }
 
 func descriptorOf(d api.Document) ocispec.Descriptor {
 	return ocispec.Descriptor{MediaType: d.MediaType, Digest: digest.Digest(d.Digest), Size: d.Size}
 }
 
-// documentTypes lists the media types that are sent as Content-Type. Other media types
-// are untrusted text.
+// documentTypes lists the media types that apiDocument sends as Content-Type. Documents
+// of other types are sent as application/octet-stream, because their media types are
+// untrusted text.
 var documentTypes = []string{
 	artifact.MediaTypeSums, artifact.MediaTypeSignature, artifact.MediaTypeKeys, artifact.MediaTypeSPDX,
 	artifact.MediaTypeCycloneDX, artifact.MediaTypeInToto, artifact.MediaTypeSigstore,
@@ -206,7 +237,7 @@ var documentTypes = []string{
 
 // apiDocument responds with a verified document of a release.
 func (s *Server) apiDocument(x *exchange) error {
-	r, d, err := s.releaseDocument(x)
+	d, repo, _, err := s.releaseDocument(x)
 	if err != nil {
 		return err
 	}
@@ -216,7 +247,7 @@ func (s *Server) apiDocument(x *exchange) error {
 	}
 	body := io.NopCloser(strings.NewReader(""))
 	if x.r.Method != http.MethodHead {
-		if body, err = openBlob(x.r.Context(), r.summary.repo, descriptorOf(d), d.Name); err != nil {
+		if body, err = openBlob(x.r.Context(), repo, descriptorOf(d), d.Name); err != nil {
 			return err
 		}
 	}
@@ -251,7 +282,7 @@ type components struct {
 // describeComponents returns the components in the requested SBOM. Each SBOM is read only
 // once.
 func (s *Server) describeComponents(x *exchange) (none components, err error) {
-	r, d, err := s.releaseDocument(x)
+	d, repo, described, err := s.releaseDocument(x)
 	switch {
 	case err != nil:
 		return none, err
@@ -261,7 +292,7 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be displayed; download it instead"}
 	}
 	bom, _, err := s.repos.sboms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
-		body, err := repository.Verified(ctx, r.summary.repo, descriptorOf(d), d.Name)
+		body, err := repository.Verified(ctx, repo, descriptorOf(d), d.Name)
 		if err != nil {
 			return api.SBOM{}, err
 		}
@@ -275,6 +306,6 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	if errors.Is(err, api.ErrNoSBOM) {
 		err = because(err, http.StatusUnprocessableEntity, err.Error())
 	}
-	version := api.Version{Provider: x.query.ref(x.base), VersionRef: r.summary.VersionRef}
+	version := api.Version{Provider: x.query.ref(x.base), VersionRef: described}
 	return components{bom, version, x.withURLs([]api.Document{d})[0]}, err
 }

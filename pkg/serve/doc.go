@@ -8,9 +8,9 @@
 // replicas and restart them at any time.
 //
 // To handle a request, ServeHTTP finds the route and the requested provider, authorizes
-// the caller, and looks up the release in the repositories. It then checks whether the
-// caller can read the address under which the release is stored. Finally, the route's
-// method writes the response.
+// the caller, and looks up the release in the repositories. It then checks the caller's
+// access to the address under which the release is stored. Finally, the route's method
+// writes the response.
 //
 //	/mirror/HOST/NAMESPACE/TYPE/index.json, VERSION.json
 //	/.well-known/terraform.json

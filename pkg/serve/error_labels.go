@@ -13,8 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// errorLabel returns the metric label for a repository's error. It is empty if the
-// repository is not at fault, for example if the client disconnected.
+// errorLabel returns the metric label for an error from a repository. It is empty if
+// the repository is not at fault, for example if the client disconnected.
 func errorLabel(err error) string {
 	status, ok := responseStatus(err)
 	_, isSize := errors.AsType[*sums.SizeError](err)
@@ -31,7 +31,7 @@ func errorLabel(err error) string {
 	case errors.Is(err, provider.ErrDenied):
 		return "denied"
 	case ok:
-		return "answer"
+		return "response"
 	case isSize || isInvalidContent(err):
 		return "content"
 	case errors.Is(err, context.DeadlineExceeded) || isNetwork && network.Timeout():
@@ -53,7 +53,7 @@ func responseStatus(err error) (status int, ok bool) {
 	return 0, false
 }
 
-// refusalLabel returns the metric label for the reason why a request was rejected, or
+// refusalLabel returns the metric label for the reason a request was rejected, or
 // "" if the client is not at fault.
 func refusalLabel(err error) string {
 	p, is := errors.AsType[*problem](err)
@@ -75,7 +75,7 @@ func refusalLabel(err error) string {
 	return refusalLabels[p.status]
 }
 
-// refusalLabels maps statuses to labels.
+// refusalLabels maps HTTP statuses to metric labels.
 var refusalLabels = map[int]string{
 	http.StatusUnauthorized:                 "no-token",
 	http.StatusForbidden:                    "forbidden",

@@ -25,13 +25,13 @@ func TestFailures(t *testing.T) {
 		path  string
 		want  string
 	}{
-		"server":  {registrytest.Tags, status(http.StatusServiceUnavailable), mirrored + "index.json", "server"},
-		"limited": {registrytest.Tags, status(http.StatusTooManyRequests), mirrored + "index.json", "limited"},
-		"denied":  {registrytest.Tags, status(http.StatusForbidden), mirrored + "index.json", "denied"},
-		"answer":  {registrytest.ManifestGet, status(http.StatusTeapot), mirrored + "1.0.0.json", "answer"},
-		"network": {registrytest.Tags, origintest.Reset(0), mirrored + "index.json", "network"},
-		"archive": {registrytest.BlobGet, status(http.StatusServiceUnavailable), archive, "server"},
-		"offers":  {registrytest.Tags, status(http.StatusServiceUnavailable), "/v1/providers/acme/rocket/versions", "server"},
+		"server":   {registrytest.Tags, status(http.StatusServiceUnavailable), mirrored + "index.json", "server"},
+		"limited":  {registrytest.Tags, status(http.StatusTooManyRequests), mirrored + "index.json", "limited"},
+		"denied":   {registrytest.Tags, status(http.StatusForbidden), mirrored + "index.json", "denied"},
+		"response": {registrytest.ManifestGet, status(http.StatusTeapot), mirrored + "1.0.0.json", "response"},
+		"network":  {registrytest.Tags, origintest.Reset(0), mirrored + "index.json", "network"},
+		"archive":  {registrytest.BlobGet, status(http.StatusServiceUnavailable), archive, "server"},
+		"offers":   {registrytest.Tags, status(http.StatusServiceUnavailable), "/v1/providers/acme/rocket/versions", "server"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

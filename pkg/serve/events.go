@@ -12,12 +12,12 @@ import (
 type Events struct {
 	// OnRequest is called after each response.
 	OnRequest func(RequestEvent)
-	// OnOmitted is called when the registry protocol omits a release that it can't use.
+	// OnOmitted is called when a release is omitted from the registry protocol because
+	// clients would not install it.
 	OnOmitted func(a provider.Address, v provider.Version, reason string)
-	// OnLookup is called for each cache lookup. what is "tags", "index", "manifest",
-	// "evidence", "versions", or "archive" (if archives are cached). For the API, what
-	// can also be "catalog", "owner", "summary", "blobs", "report", "pending", or
-	// "components". hit reports whether the value was cached.
+	// OnLookup is called for each cache lookup. what is the kind of data, such as
+	// "tags", "index", "evidence", or "archive". hit reports whether the value was
+	// cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine
 	// labels. Clients might have received stale data.
@@ -29,13 +29,13 @@ type Events struct {
 // RequestEvent describes a request and its response. It contains no secrets, but it can
 // contain untrusted text, which must be escaped for output.
 type RequestEvent struct {
-	// Route is the route of the request, such as "archive". The server has about
-	// twenty routes.
+	// Route is the route of the request, such as "archive". The server has about thirty
+	// routes.
 	Route string
 	// Method and Path are from the request. If the path contains a token, the token is
 	// replaced.
 	Method, Path string
-	// Client is the address of the client, and Caller is its name in the access rules.
+	// Client is the client's address. Caller is the client's name in the access rules.
 	Client, Caller string
 	Status         int
 	// Bytes is the number of bytes sent in the body.
@@ -49,10 +49,10 @@ type RequestEvent struct {
 	Age time.Duration
 	// Stale is the error that caused stale data to be served, or nil.
 	Stale error
-	// Err is the error of the request, or nil.
+	// Err is the error with which the request failed, or nil.
 	Err error
-	// Refused is the label of the reason why the request was rejected, such as "token".
-	// It has one of about ten values, and is empty if the client is not at fault.
+	// Refused is the label of the reason the request was rejected, such as "token". It
+	// has one of about ten values, and is empty if the client is not at fault.
 	Refused string
 }
 

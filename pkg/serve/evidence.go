@@ -23,8 +23,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// evidence contains the metadata with which clients of the registry protocol verify a
-// package. The signature was made by the publisher or by this server.
+// evidence contains the metadata that clients of the registry protocol use to verify a
+// package. The signature was made by the release's author or by this server.
 type evidence struct {
 	protocols []string
 	// filename is the file name of the zip in the checksums.
@@ -32,8 +32,8 @@ type evidence struct {
 	zip             digest.Digest
 	sums, signature []byte
 	keys            []signingKey
-	// omitReason describes why the registry protocol omits a package that no client
-	// would install. Otherwise, it is empty.
+	// omitReason is the reason no client would install the package. The registry
+	// protocol omits the package unless omitReason is empty.
 	omitReason string
 }
 
@@ -45,7 +45,7 @@ func (e evidence) weight() int64 {
 	return int64(weight)
 }
 
-// evidenceFor returns the evidence of a package.
+// evidenceFor returns the evidence for a package.
 func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
 	if !i.HasPlatform(p) {
 		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
@@ -64,9 +64,9 @@ func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p pr
 	return e, err
 }
 
-// readEvidence reads the evidence of a package from its artifact.
+// readEvidence reads the evidence for a package from its artifact.
 func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
-	// 1. Read the package and its documents. Invalid documents cause an error.
+	// 1. Read the package and its documents. If they are invalid, omit the package.
 	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
 		return evidence{}, err
@@ -82,7 +82,7 @@ func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i 
 	return rc.evidenceOf(ctx, r)
 }
 
-// evidenceOf returns the evidence of the first package of a release.
+// evidenceOf returns the evidence for the first package of a release.
 func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
 	// Use only the keys in the artifact, because clients have no other keys.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Verify(ctx, r)
@@ -95,7 +95,7 @@ func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (
 		return e.signedByPublisher(r, verdict), nil
 	case provider.TrustUnsigned, provider.TrustUnknown:
 		if rc.options.Signer == nil {
-			return evidence{omitReason: fmt.Sprintf("%s, and no --sign-key is set", verdict)}, nil
+			return evidence{omitReason: fmt.Sprintf("%s, and the server has no signing key (--sign-key)", verdict)}, nil
 		}
 		return e.signedByServer(rc.options.Signer, r)
 	}
@@ -110,7 +110,8 @@ func isInvalidContent(err error) bool {
 	return !isSize && (kind == provider.Unverified || kind == provider.Malformed)
 }
 
-// signedByPublisher returns the evidence from the artifact.
+// signedByPublisher returns e with the author's signature and keys, which are in the
+// artifact.
 func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict) evidence {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
@@ -172,8 +173,8 @@ func hasBlankLine(document []byte) bool {
 	return slices.ContainsFunc(lines, func(line []byte) bool { return len(bytes.Fields(line)) == 0 })
 }
 
-// splitKeys returns the readable keys in armored text, one per block. Clients read only
-// the first key of a text, and fail if they can't read a key.
+// splitKeys returns the readable armored blocks, one per signing key. Clients read only
+// the first block of a signing key, and fail if they can't read it.
 func splitKeys(armored []byte, id string) []signingKey {
 	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
@@ -227,5 +228,5 @@ func checkLikeClient(document, signature []byte, keys []signingKey) error {
 		}
 		return fmt.Errorf("clients reject the signature: %w", err)
 	}
-	return errors.New("none of the keys in the artifact made the signature")
+	return errors.New("the signature was not made with any of the keys in the artifact")
 }

@@ -24,9 +24,9 @@ const (
 	// upstreamMemory is the memory of the connection from which a response is read. It
 	// doesn't apply to responses that are read from a file.
 	upstreamMemory = 32 << 10
-	// With fastBuffer, reading a file costs little compared with encrypting the file.
-	// fastBuffer is used while less than fastMemory is in use. Otherwise, slowBuffer is
-	// used.
+	// With fastBuffer, reading a file costs little compared with encrypting it.
+	// fastBuffer is used while buffers use less than fastMemory in total. Otherwise,
+	// slowBuffer is used.
 	fastBuffer = 256 << 10
 	slowBuffer = 16 << 10
 	fastMemory = bodyMemory / 4
@@ -37,12 +37,12 @@ type exchange struct {
 	*writer
 	r     *http.Request
 	route *route
-	// base is the URL of the server as seen by the client. It is set only if a description
-	// needs it.
+	// base is the URL of the server as seen by the client. It is set only for pages and
+	// for the API's JSON responses.
 	base   *url.URL
 	event  RequestEvent
 	caller access.Caller
-	// query, module, version, and platform are parsed from the path if the route contains them.
+	// query, module, version, and platform are set if the path contains them.
 	query    providerQuery
 	module   moduleQuery
 	version  provider.Version
@@ -53,9 +53,9 @@ type exchange struct {
 	showError func(status int, text string)
 }
 
-// writer counts the bytes of a response and sets a deadline for each write. Therefore,
-// a download can take hours if the client keeps reading. writer sends the status with
-// the first byte, so the status can change until then.
+// writer counts the bytes of a response and sets a deadline for each write, so a
+// download can take hours as long as the client keeps reading. writer sends the status
+// with the first byte, so the status can be changed until then.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -66,7 +66,7 @@ type writer struct {
 	// charged.
 	memory *quota
 	client netip.Prefix
-	// busy reports that the quota for buffers was exceeded.
+	// busy reports whether the quota for buffers was exceeded.
 	busy bool
 }
 

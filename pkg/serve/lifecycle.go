@@ -26,17 +26,17 @@ const (
 	// maxHeader limits the size of a request header in bytes. A token is a few kilobytes
 	// long.
 	maxHeader = 64 << 10
-	// maxStreams limits the concurrent requests on an HTTP/2 connection.
+	// maxStreams limits the number of concurrent requests on an HTTP/2 connection.
 	maxStreams = 100
 	// DefaultMaxConnections is several times the number of connections that an office
 	// or a fleet of runners typically opens. This number of connections uses about 180
 	// MB of memory.
 	DefaultMaxConnections = 4096
-	// defaultShareQuarters is the default of MaxPerAddress, in quarters of
+	// defaultShareQuarters is the default for MaxPerAddress, in quarters of
 	// MaxConnections. It is high, because many clients can share the address of a NAT
 	// gateway.
 	defaultShareQuarters = 3
-	// DefaultGrace is enough for most downloads to complete.
+	// DefaultGrace is long enough for most downloads to complete.
 	DefaultGrace = 25 * time.Second
 )
 
@@ -49,13 +49,13 @@ type ListenOptions struct {
 	// InsecureHTTP allows plain HTTP on addresses that other machines can reach. The caller
 	// is then responsible for protecting the connection.
 	InsecureHTTP bool
-	// MaxConnections limits the open connections and the concurrent requests. Further
-	// connections wait.
+	// MaxConnections limits the number of open connections and the number of concurrent
+	// requests. Additional connections wait.
 	MaxConnections int
-	// MaxPerAddress limits the open connections from one address, or from one IPv6 /64
-	// network. The server closes further connections. If zero, the limit is three
-	// quarters of MaxConnections. The same share applies to requests and to the memory
-	// for responses. Trusted proxies are exempt.
+	// MaxPerAddress limits the number of open connections from one address, or from one
+	// IPv6 /64 network. The server closes additional connections. If zero, the limit is
+	// three quarters of MaxConnections. The same share applies to requests and to the
+	// memory for responses. Trusted proxies are exempt.
 	MaxPerAddress int
 	// OnListen, if not nil, is called before the first connection is accepted.
 	OnListen func(net.Addr)
@@ -67,7 +67,7 @@ type ListenOptions struct {
 }
 
 // ErrInsecure is returned for plain HTTP on an address that other machines can reach.
-// These addresses require TLS, because clients send tokens.
+// Such addresses require TLS, because clients send tokens.
 var ErrInsecure = provider.Errorf(provider.Misuse, "plain HTTP is allowed only on loopback addresses")
 
 func isLoopback(a net.Addr) bool {
@@ -139,7 +139,7 @@ func (s *Server) shutDown(ctx context.Context, server *http.Server, grace time.D
 	s.draining.Store(true)
 	shutdownCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	defer s.Close() // until then, downloads can read a release that is being pulled
+	defer s.Close() // until the server is closed, downloads can read a release that is being pulled
 	err := server.Shutdown(shutdownCtx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = server.Close()
@@ -160,7 +160,7 @@ func (w lineWriter) Write(p []byte) (int, error) {
 
 // TLSConfig returns a TLS configuration with a certificate chain and its key from PEM
 // files. The files are reloaded when they change. If reloading fails, the previous
-// certificate stays in use, and failed is called if it is not nil.
+// certificate is still used, and failed, if not nil, is called.
 func TLSConfig(certFile, keyFile string, failed func(error)) (*tls.Config, error) {
 	parse := func(contents [][]byte) (*tls.Certificate, error) {
 		read, err := tls.X509KeyPair(contents[0], contents[1])

@@ -18,8 +18,8 @@ type quota struct {
 	clients map[netip.Prefix]int64
 }
 
-// newQuota returns a quota. The share of each client equals its share of the
-// connections.
+// newQuota returns a quota with a limit per client. The limit is the same share of the
+// total as MaxPerAddress is of MaxConnections.
 func newQuota(total int64, options ListenOptions) *quota {
 	return &quota{
 		total: total, perClient: total * int64(options.MaxPerAddress) / int64(options.MaxConnections),

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,13 +27,20 @@ type offeredModule struct {
 // moduleVersions lists the versions of a module. See
 // https://opentofu.org/docs/internals/module-registry-protocol/#list-available-versions-for-a-specific-module.
 func (s *Server) moduleVersions(x *exchange) error {
-	known, state, err := s.modules(x.r.Context(), x.module)
+	var known moduleListing
+	upstream, state, err := s.withOrigin(x.r.Context(), x.module, func() (_ []provider.Version, state cacheState, err error) {
+		known, state, err = s.modules(x.r.Context(), x.module)
+		return known.versions, state, err
+	})
 	if err != nil {
 		return err
 	}
-	x.event.Repository = known.repo.String()
+	x.event.Repository = originLabel(x.module.originAddress())
+	if known.repo != nil {
+		x.event.Repository = known.repo.String()
+	}
 	offered := offeredModule{Versions: []moduleVersion{}}
-	for _, v := range known.versions {
+	for _, v := range slices.Concat(known.versions, upstream) {
 		offered.Versions = append(offered.Versions, moduleVersion{v.String()})
 	}
 	return x.respondJSON(struct {
@@ -43,11 +51,14 @@ func (s *Server) moduleVersions(x *exchange) error {
 // moduleDownload responds with the location of a version. See
 // https://opentofu.org/docs/internals/module-registry-protocol/#download-source-code-for-a-specific-module-version.
 func (s *Server) moduleDownload(x *exchange) error {
-	found, state, err := s.module(x)
-	if err != nil {
-		return err
+	found, state, err := s.moduleOrPull(x)
+	var location string
+	switch {
+	case err == nil:
+		location, err = s.moduleLocation(x, found)
+	case isShownInLink(err):
+		location, err = s.moduleArchiveURL(x, x.module.address, linkReason(err))
 	}
-	location, err := s.moduleLocation(x, found)
 	if err != nil {
 		return err
 	}
@@ -61,7 +72,7 @@ func (s *Server) moduleDownload(x *exchange) error {
 	return nil
 }
 
-// moduleLocation returns the source address of a version for the client.
+// moduleLocation returns the source address from which the client downloads a version.
 func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error) {
 	subdirectory := found.Annotations[artifact.AnnotationModuleSubdirectory]
 	if subdirectory != "" {
@@ -73,11 +84,18 @@ func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error
 	if s.options.OCIModules && !found.ref.IsLayout() && readsOCIModules(x.r.UserAgent()) {
 		return "oci://" + found.ref.String() + subdirectory + "?digest=" + found.digest.String(), nil
 	}
+	archive, err := s.moduleArchiveURL(x, found.stored, "")
+	return archive + subdirectory, err
+}
+
+// moduleArchiveURL returns the URL of the requested version's zip. If the zip is
+// unavailable, the URL contains the reason.
+func (s *Server) moduleArchiveURL(x *exchange, stored moduleAddress, reason string) (string, error) {
 	base, err := s.base(x.r)
 	if err != nil {
 		return "", err
 	}
-	return base.String() + s.moduleArchivePath(x, x.version, found.stored) + subdirectory, nil
+	return base.String() + withReason(s.moduleArchivePath(x, x.version, stored), reason), nil
 }
 
 // moduleArchivePath returns the path of a version's zip. Clients recognize the format by
@@ -88,7 +106,7 @@ func (s *Server) moduleArchivePath(x *exchange, v provider.Version, stored modul
 	return "/module-archive" + pathOf(token, x.module.host, a.Namespace, a.Name, a.System, v.String(), filename)
 }
 
-// openTofuVersion matches the user agent of OpenTofu.
+// openTofuVersion matches OpenTofu's user agent.
 var openTofuVersion = regexp.MustCompile(`^OpenTofu/(\d{1,4})\.(\d{1,4})\.`)
 
 // readsOCIModules reports whether a client supports oci:// sources, as OpenTofu does
@@ -105,7 +123,7 @@ func readsOCIModules(userAgent string) bool {
 
 // moduleArchive responds with the zip of a version, or with a range of the zip.
 func (s *Server) moduleArchive(x *exchange) error {
-	found, state, err := s.module(x)
+	found, state, err := s.moduleOrPull(x)
 	if err != nil {
 		return err
 	}

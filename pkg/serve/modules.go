@@ -21,18 +21,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// moduleAddress is the address of a module in lower case. The zero value is the address
-// of modules whose address is unknown.
+// moduleAddress is the address of a module in lower case. The zero value represents an
+// unknown address.
 type moduleAddress template.Module
 
-// parseModuleAddress parses an address in any case.
+// moduleAddressOf converts an address to lower case.
+func moduleAddressOf(a module.Address) moduleAddress {
+	lower := strings.ToLower
+	return moduleAddress{string(a.Hostname), lower(a.Namespace), lower(a.Name), lower(a.System)}
+}
+
+// parseModuleAddress parses an address and converts it to lower case.
 func parseModuleAddress(text string) (moduleAddress, error) {
 	a, err := module.ParseAddress(text)
-	if err != nil {
-		return moduleAddress{}, err
-	}
-	lower := strings.ToLower
-	return moduleAddress{string(a.Hostname), lower(a.Namespace), lower(a.Name), lower(a.System)}, nil
+	return moduleAddressOf(a), err
 }
 
 // ASCII implements [access.Address].
@@ -45,8 +47,8 @@ func (a moduleAddress) String() string {
 	return svchost.Hostname(a.Hostname).ForDisplay() + strings.TrimPrefix(a.ASCII(), a.Hostname)
 }
 
-// moduleView is a set of modules. Its field as is the host of all addresses, and then
-// the host of stored modules is ignored. If it is empty, the host is taken from the
+// moduleView is a set of modules. If as is not empty, it is the host of all addresses,
+// and the host of stored modules is ignored. Otherwise, the host is taken from the
 // request path.
 type moduleView struct {
 	from []template.ModuleTemplate
@@ -58,7 +60,10 @@ type moduleView struct {
 type moduleQuery struct {
 	moduleView
 	address moduleAddress
-	// host is the path element for the host.
+	// requested is the address with the capitalization of the request, because names in
+	// a module registry are case-sensitive.
+	requested module.Address
+	// host is the HOST element of the request path: a host name, or ownHost.
 	host   string
 	caller access.Caller
 	byLink bool
@@ -67,7 +72,7 @@ type moduleQuery struct {
 // errForeignModule means that a repository contains a different module.
 var errForeignModule = errors.New("the repository contains a different module")
 
-// ownerOf returns the address that a module is stored as, or zero if the address is
+// ownerOf returns the address under which a module is stored, or zero if the address is
 // unknown. It returns errForeignModule if the module must not be served for the
 // requested address.
 func (q moduleQuery) ownerOf(m storedModule, unstated moduleAddress) (moduleAddress, error) {
@@ -88,16 +93,15 @@ func (q moduleQuery) ownerOf(m storedModule, unstated moduleAddress) (moduleAddr
 	return stored, nil
 }
 
-// authorizationError returns nil if the caller can read the stored address, like
+// authorizationError returns nil if the caller has access to the stored address, like
 // [providerQuery.authorizationError].
 func (q moduleQuery) authorizationError(stored moduleAddress, err error) error {
-	isMissing := isAbsent(err) || errors.Is(err, errForeignModule)
 	switch {
 	case err == nil && !q.caller.MayReadModule(stored):
 		return q.refusal(stored)
-	case isMissing && !q.caller.MayReadModule(q.address):
+	case isAbsent(err) && !q.caller.MayReadModule(q.address):
 		return q.refusal(q.address)
-	case isMissing:
+	case isAbsent(err):
 		return because(err, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
 	}
 	return err
@@ -117,7 +121,7 @@ type moduleListing struct {
 	taggedVersions
 	repo repository.Reader
 	ref  template.Reference
-	// stored is the address that the module is stored as, or zero if the address is
+	// stored is the address under which the module is stored, or zero if the address is
 	// unknown. unstated is the address of versions without an annotation.
 	stored, unstated moduleAddress
 }
@@ -137,14 +141,14 @@ type moduleRelease struct {
 
 // unstatedModule returns the address of modules without an annotation in a repository,
 // like [view.unstated].
-func (s *Server) unstatedModule(t template.ModuleTemplate, ref template.Reference) moduleAddress {
+func (rc *repositoryCache) unstatedModule(t template.ModuleTemplate, ref template.Reference) moduleAddress {
 	all, _ := t.Match(ref)
 	if len(all) != 1 {
 		return moduleAddress{}
 	}
 	a := moduleAddress(all[0])
 	if !t.UsesHostname() {
-		if a.Hostname = string(s.options.Unannotated); a.Hostname == "" {
+		if a.Hostname = string(rc.options.Unannotated); a.Hostname == "" {
 			return moduleAddress{}
 		}
 	}
@@ -161,28 +165,45 @@ func (s *Server) modules(ctx context.Context, q moduleQuery) (moduleListing, cac
 }
 
 // findModule returns the versions of a module in the first repository that contains the
-// module. It doesn't check the caller's access.
-func (s *Server) findModule(ctx context.Context, q moduleQuery) (none moduleListing, state cacheState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait) // limits all repositories together
+// module. It doesn't check the caller's access. If no repository contains the module,
+// the result contains the last repository.
+func (s *Server) findModule(ctx context.Context, q moduleQuery) (l moduleListing, state cacheState, err error) {
+	ctx, cancel := context.WithTimeout(ctx, maxWait) // shared by the requests to all repositories
 	defer cancel()
+	candidates, err := s.repos.openModule(q)
+	if err != nil {
+		return l, state, err
+	}
+	err = errForeignModule
+	for _, l = range candidates {
+		if l.taggedVersions, state, err = s.repos.tags(ctx, l.repo, s.repos.listings.maxAge); err == nil {
+			l.stored, err = s.repos.moduleOwner(ctx, q, l)
+		}
+		if repository.IsUnknownProvider(err) {
+			err = fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
+		}
+		if !isAbsent(err) { // for any other error, the next repository must not replace this one
+			return l, state, err
+		}
+	}
+	return moduleListing{repo: l.repo, ref: l.ref}, cacheState{}, err
+}
+
+// openModule returns the repositories that might contain a module, in order of
+// preference.
+func (rc *repositoryCache) openModule(q moduleQuery) (candidates []moduleListing, err error) {
 	for _, t := range q.from {
 		ref, err := t.Repository(template.Module(q.address))
 		if err != nil {
 			continue // for example, a repository name can't contain a host with a port
 		}
-		l := moduleListing{ref: ref, unstated: s.unstatedModule(t, ref)}
-		if l.repo, err = s.repos.openReference(ref); err != nil {
-			return none, state, err
+		repo, err := rc.openReference(ref)
+		if err != nil {
+			return nil, err
 		}
-		if l.taggedVersions, state, err = s.repos.tags(ctx, l.repo, s.repos.listings.maxAge); err == nil {
-			l.stored, err = s.repos.moduleOwner(ctx, q, l)
-		}
-		if repository.IsUnknownProvider(err) || errors.Is(err, errForeignModule) {
-			continue // for any other error, the next repository must not replace this one
-		}
-		return l, state, err
+		candidates = append(candidates, moduleListing{ref: ref, repo: repo, unstated: rc.unstatedModule(t, ref)})
 	}
-	return none, cacheState{}, errForeignModule
+	return candidates, nil
 }
 
 // module returns the requested version if the caller can read it.
@@ -198,14 +219,19 @@ func (s *Server) module(x *exchange) (found moduleRelease, state cacheState, err
 				found.stored, err = q.ownerOf(found.storedModule, found.unstated)
 			}
 		} else if err = q.authorizationError(found.stored, nil); err == nil {
-			err = &problem{http.StatusNotFound, fmt.Sprintf("%s has no version %s: %s", q.address, x.version, provider.SomeVersions(found.versions))}
+			err = x.noModuleVersion(found.moduleListing)
 		}
 	}
 	return found, state, q.authorizationError(found.stored, err)
 }
 
-// openReference opens a repository. It keeps repositories, which keep tokens and
-// connections.
+// noModuleVersion returns the error for a version that the repository doesn't have.
+func (x *exchange) noModuleVersion(known moduleListing) error {
+	return because(provider.ErrVersionNotFound, http.StatusNotFound, fmt.Sprintf("%s has no version %s: %s", x.module.address, x.version, provider.SomeVersions(known.versions)))
+}
+
+// openReference opens a repository, or returns the open repository so that its tokens
+// and connections are reused.
 func (rc *repositoryCache) openReference(ref template.Reference) (repository.Reader, error) {
 	if repo, found := rc.references.Lookup(ref); found {
 		return repo, nil
@@ -219,8 +245,8 @@ func (rc *repositoryCache) openReference(ref template.Reference) (repository.Rea
 	return repo, nil
 }
 
-// moduleOwner returns the address that the versions of a repository are stored as. The
-// newest readable version determines it.
+// moduleOwner returns the address under which the versions in a repository are stored.
+// The newest readable version determines this address.
 func (rc *repositoryCache) moduleOwner(ctx context.Context, q moduleQuery, l moduleListing) (moduleAddress, error) {
 	if len(l.newest) == 0 {
 		return q.address, nil // an empty repository reveals nothing
@@ -304,16 +330,16 @@ func (s *Server) locateModule(x *exchange) error {
 		view = s.moduleViewOf(published, true)
 	}
 	host = cmp.Or(view.as, host)
-	a, err := parseModuleAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("NAME") + "/" + x.r.PathValue("SYSTEM"))
+	a, err := module.ParseAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("NAME") + "/" + x.r.PathValue("SYSTEM"))
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	x.module = moduleQuery{moduleView: view, address: a, host: element}
+	x.module = moduleQuery{moduleView: view, address: moduleAddressOf(a), requested: a, host: element}
 	return x.readVersion()
 }
 
-// moduleViewOf returns the view of a published host or, without a published host, of
-// the modules of all hosts.
+// moduleViewOf returns the view for a published host. If isPublished is false, the view
+// contains the modules of all hosts.
 func (s *Server) moduleViewOf(h access.Host, isPublished bool) moduleView {
 	switch {
 	case !isPublished:

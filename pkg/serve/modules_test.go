@@ -2,11 +2,14 @@ package serve_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,7 +22,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -216,7 +221,7 @@ func TestOCIModules(t *testing.T) {
 			t.Errorf("%s: got %d %v", agent, got.Code, got.Header())
 		}
 	}
-	// Tags and manifests are cached, so further requests don't reach the registry.
+	// Tags and manifests are cached, so subsequent requests don't reach the registry.
 	before := w.registry.Requests()
 	w.offeredVersions(t, vpc)
 	if diff := cmp.Diff(before, w.registry.Requests()); diff != "" {
@@ -368,25 +373,96 @@ func TestModuleAPI(t *testing.T) {
 		}
 	}
 	got := document[api.Module](t, w.api(t, details, login...))
-	if len(got.Versions) != 2 || got.Versions[1].URL != "" || got.Versions[1].Digest != "" || got.Versions[1].Problem == "" || strings.Contains(got.Versions[1].Problem, "other") {
+	if len(got.Versions) != 2 || got.Versions[1].ZipURL != "" || got.Versions[1].Digest != "" || got.Versions[1].Problem == "" || strings.Contains(got.Versions[1].Problem, "other") {
 		t.Fatalf("got %+v", got)
 	}
-	archive := w.get(t, strings.TrimPrefix(got.Versions[0].URL, "https://tofu.example.com"))
+	if p := got.Pending; len(p) != 1 || p[0].Version != "2.0.0" || p[0].Tag != "pending-2.0.0" || p[0].Status != api.StatusPending || p[0].Digest == "" || p[0].ZipURL != "" {
+		t.Errorf("pending: %+v", p)
+	}
+	archive := w.get(t, strings.TrimPrefix(got.Versions[0].ZipURL, "https://tofu.example.com"))
 	if archive.Code != http.StatusOK || !bytes.Equal(archive.Body.Bytes(), zip) {
-		t.Errorf("the archive: %d %s", archive.Code, got.Versions[0].URL)
+		t.Errorf("the archive: %d %s", archive.Code, got.Versions[0].ZipURL)
 	}
 	want := api.Module{
-		ModuleRef: ref, Total: 2, Pending: []string{"2.0.0"}, Versions: got.Versions,
+		ModuleRef: ref, Total: 2, Pending: got.Pending, Denied: got.Denied, Versions: got.Versions,
 		Installation: "host \"registry.opentofu.org\" {\n  services = {\n    \"modules.v1\" = \"https://tofu.example.com/v1/modules/registry.opentofu.org/\"\n  }\n}\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	version := api.ModuleVersion{
-		Version: "1.0.0", Tag: "1.0.0", Digest: d.String(), Zip: digest.FromBytes(zip).String(), Size: int64(len(zip)), Revision: "0123abc",
-		Origin: "git::https://git.example.com/vpc", URL: got.Versions[0].URL,
+		Version: "1.0.0", Tag: "1.0.0", Status: api.StatusComplete, Digest: d.String(), Zip: digest.FromBytes(zip).String(), Size: int64(len(zip)), Revision: "0123abc",
+		Origin: "git::https://git.example.com/vpc", ZipURL: got.Versions[0].ZipURL, URL: "https://tofu.example.com" + details + "/1.0.0",
 	}
 	if diff := cmp.Diff(version, got.Versions[0]); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
+}
+
+// TestModuleReleaseAPI checks the details of versions: documents, findings, and decisions.
+func TestModuleReleaseAPI(t *testing.T) {
+	t.Parallel()
+	w, dir := moduleWorld(t, "{name}")
+	repo := repository.NewLayout(filepath.Join(dir, "vpc"))
+	bom := []byte(`{"spdxVersion": "SPDX-2.3", "packages": [{"name": "part", "versionInfo": "v1.0.0"}]}`)
+	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0"} {
+		_, err := module.Push(t.Context(), repo, module.Package{
+			Name: "vpc", Version: nouns.Version(t, version), Annotations: mirroredAs(ownVPC),
+			Files:     []module.File{moduleFile("main.tf", "# "+version)},
+			Documents: []provider.Document{artifact.NewDocument("vpc.spdx.json", artifact.MediaTypeSPDX, bom)},
+		}, module.PushOptions{Stage: version == "1.2.0"})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	address := provider.ModuleAddress(repo.String())
+	if _, err := approval.Deny(t.Context(), repo, address, nouns.Version(t, "1.1.0"), approval.DenyOptions{Reason: "opens port 22", By: "jane"}); err != nil {
+		t.Fatal(err)
+	}
+	const details = "/api/v1/modules/" + ownVPC
+	release := func(version string) api.ModuleRelease {
+		return document[api.ModuleRelease](t, w.api(t, details+"/"+version))
+	}
+	got := release("1.0.0")
+	if got.Status != api.StatusComplete || got.Problem != "" || got.Module.Address != ownVPC || len(got.Documents) != 1 || got.Verdict == nil || got.Unverified != "" ||
+		got.Requirement != "module \"vpc\" {\n  source  = \"acme/vpc/aws\"\n  version = \"1.0.0\"\n}\n" {
+		t.Fatalf("got %+v", got)
+	}
+	path := func(u string) string { return strings.TrimPrefix(u, "https://tofu.example.com") }
+	if body := w.api(t, path(got.Documents[0].URL)); !bytes.Equal(body.Body.Bytes(), bom) || body.Header().Get("Content-Type") != artifact.MediaTypeSPDX {
+		t.Errorf("the document: %d %v %s", body.Code, body.Header(), body.Body)
+	}
+	if parts := document[api.SBOM](t, w.api(t, path(got.Documents[0].Components))); len(parts.Components) != 1 || parts.Components[0].Name != "part" {
+		t.Errorf("the components: %+v", parts)
+	}
+	denied, pending := release("1.1.0"), release("1.2.0")
+	if d := denied.Decisions; denied.Status != api.StatusDenied || denied.ZipURL != "" || len(d) != 1 || d[0].Reason != "opens port 22" || d[0].By != "jane" || d[0].Foreign {
+		t.Errorf("denied: %+v", denied)
+	}
+	if pending.Status != api.StatusPending || pending.Digest == "" || pending.ZipURL != "" || pending.Unverified == "" {
+		t.Errorf("pending: %+v", pending)
+	}
+	// A version whose zip is missing has a problem.
+	if err := os.Remove(filepath.Join(dir, "vpc", "blobs", "sha256", digest.Digest(got.Zip).Encoded())); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Forward(time.Hour)
+	if got := release("1.0.0"); got.Status != api.StatusIncomplete || got.Problem == "" || len(got.Findings) == 0 {
+		t.Errorf("without its zip: %+v", got)
+	}
+	for path, code := range map[string]int{"/9.0.0": 404, "/1.0": 404, "/1.0.0/documents/sha256:" + strings.Repeat("0", 64): 404, "/1.1.0/documents/" + got.Documents[0].Digest: 404} {
+		if got := w.api(t, details+path); got.Code != code {
+			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
+		}
+	}
+	w = newLayout(t, withModules(t, "oci-layout:"+dir+"/{name}"), func(o *serve.Options) { o.Rules = ruled(t, "anonymous { modules = [\"*/*/*/*\"] }\n") })
+	for _, path := range []string{"/1.1.0", "/1.2.0"} {
+		if got := w.api(t, details+path); got.Code != http.StatusNotFound {
+			t.Errorf("%s without a token: got %d", path, got.Code)
+		}
+	}
+}
+
+func moduleFile(path, content string) module.File {
+	return module.File{Path: path, Size: int64(len(content)), Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }}
 }

@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// maxConcurrentReleases limits the releases that are read concurrently for one list.
+	// maxConcurrentReleases limits the number of releases that are read concurrently
+	// for one list.
 	maxConcurrentReleases = 32
-	// maxWarningVersions limits the versions in a warning.
+	// maxWarningVersions limits the number of versions in a warning.
 	maxWarningVersions = 10
 )
 
@@ -73,8 +74,8 @@ func (s releaseList) offer(q providerQuery) offer {
 	return o
 }
 
-// releaseList reads the signature of each version. Each index is read only once, because
-// its content never changes.
+// releaseList reads the signature of each version. The signatures are cached by index
+// digest, because the content of an index never changes.
 func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList, cacheState, error) {
 	return s.repos.offers.get(ctx, q.key(), func(ctx context.Context) (releaseList, error) {
 		known, state, err := s.repos.find(ctx, q)

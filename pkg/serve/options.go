@@ -22,48 +22,49 @@ import (
 
 // Defaults of [Options].
 const (
-	// DefaultMaxAge is the default of MaxAge. With this default, a new release appears
-	// within a minute, and each list of tags is requested at most once per minute.
+	// DefaultMaxAge is the default for MaxAge. With this default, a new release appears
+	// within a minute, and each tag list is requested at most once per minute.
 	DefaultMaxAge = time.Minute
-	// DefaultStaleIfError is the default of StaleIfError. It is long enough to cover an
-	// overnight outage of a registry.
+	// DefaultStaleIfError is the default for StaleIfError. It is long enough to cover
+	// an overnight outage of a registry.
 	DefaultStaleIfError = 12 * time.Hour
-	// defaultMemory is the default of Memory in bytes. It is enough for the indexes of
+	// defaultMemory is the default for Memory in bytes. It is enough for the indexes of
 	// about 2,000 releases.
 	defaultMemory = 32 << 20
 )
 
-// Options configures a [Server]. Open is required, as well as From or ModulesFrom. Durations and sizes that
-// are zero use their defaults.
+// Options configures a [Server]. Open and at least one of From and ModulesFrom are
+// required. Durations and sizes that are zero use their defaults.
 type Options struct {
 	// From lists the repository templates in order of preference. The server uses the
 	// first repository that contains the provider, and skips repositories with a
 	// provider of the same name from another host. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
-	// ModulesFrom lists the templates of the repositories of modules, in order of
-	// preference. If empty, the server doesn't serve modules. It refers OpenTofu 1.10
-	// and later to the registry if OCIModules is set. Access rules and Redirect don't apply to these
-	// downloads. Other clients download modules from the server.
+	// ModulesFrom lists the templates for module repositories, in order of preference.
+	// If empty, the server doesn't serve modules. If OCIModules is set, the server
+	// refers OpenTofu 1.10 and later to the registry. Access rules and Redirect don't
+	// apply to these downloads. Other clients download modules from the server.
 	ModulesFrom []template.ModuleTemplate
 	OCIModules  bool
 	// Catalog lists the names of the repositories in a registry, like
 	// [repository.Catalog]. at refers to any repository in the registry. If nil, the
 	// server can't list repositories.
 	Catalog func(ctx context.Context, at template.Reference) ([]string, error)
-	// Providers returns the providers to list instead of the catalogs of registries. It is
-	// called again after MaxAge. If nil, the catalogs are used.
+	// Providers returns the providers to list instead of the providers in registry
+	// catalogs. It is called again after MaxAge. If nil, the catalogs are used.
 	Providers func() ([]provider.Address, error)
 	// Verify verifies the signature of a release for the API and the pages. If nil, the
 	// zero trust.Policy is used, which only warns and trusts the keys in the artifact.
 	// The server still serves releases that Verify rejects.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
-	// Approval specifies which providers require signed approvals. Their other releases are
-	// not served. See [trust.Policy.CheckApproval]. It can't be combined with PullThrough
-	// if a rule requires approval.
+	// Approval specifies which providers require signed approvals. Releases of these
+	// providers without such an approval are not served. See
+	// [trust.Policy.CheckApproval]. If a rule requires approval, PullThrough must be
+	// nil.
 	Approval trust.Policy
-	// Aliases allows the network mirror protocol to serve releases of different
-	// addresses. The registry protocol always ignores the host.
+	// Aliases allows the network mirror protocol to serve releases that are stored
+	// under different addresses. The registry protocol always ignores the host.
 	Aliases provider.Aliases
 	// Unannotated is the assumed host of releases without a provider annotation, in
 	// repositories whose template doesn't contain {hostname}. If empty, these releases
@@ -93,19 +94,24 @@ type Options struct {
 	// themselves.
 	Redirect bool
 	// PullThrough pulls missing releases from their origin registries on request. If
-	// nil, missing releases are not pulled. A provider that is in no repository is
-	// stored in the repository of the last template in From. Events.OnPull replaces
-	// OnEvent.
+	// nil, missing releases are not pulled. A provider or module that is in no
+	// repository is stored in the repository of the last template in From or
+	// ModulesFrom. Events.OnPull replaces PullThrough.OnEvent.
 	PullThrough *pullthrough.Options
 	// Ready returns an error if the repositories can't be reached. If nil, the server
 	// assumes that they are reachable.
 	Ready func(context.Context) error
-	// MaxAge is the maximum age of cached tags. If a registry does not respond, older
-	// data is served for up to StaleIfError.
+	// Title is the title of the pages. If empty, it is "tofu-oci".
+	Title string
+	// SyncResult returns the result of the last sync run, which the pages show. It is
+	// called again after MaxAge. If nil, the pages don't show a result.
+	SyncResult func() (SyncResult, error)
+	// MaxAge is the maximum age of cached tags. StaleIfError is the maximum age of the
+	// data that is served if a registry does not respond.
 	MaxAge, StaleIfError time.Duration
-	// Memory limits the memory of cached data in bytes.
+	// Memory limits the memory for cached data, in bytes.
 	Memory int64
-	// Events receives notifications about requests and caches.
+	// Events contains callbacks that are called for requests and cache lookups.
 	Events Events
 	// Now returns the current time. If nil, it is [time.Now].
 	Now func() time.Time
@@ -116,15 +122,17 @@ func (o Options) complete() (Options, error) {
 	switch {
 	case len(o.From)+len(o.ModulesFrom) == 0 || o.Open == nil:
 		return o, errors.New("no repositories")
-	case o.PullThrough != nil && len(o.From) == 0:
-		return o, errors.New("pull-through requires repositories of providers")
-	case o.PullThrough != nil && o.Approval.HasApprovalRules():
-		return o, errors.New("pull-through serves unapproved releases, but the trust file requires approval")
+	case o.PullThrough != nil && len(o.PullThrough.Patterns) > 0 && len(o.From) == 0:
+		return o, errors.New("pull-through of providers requires provider repositories")
+	case o.PullThrough != nil && len(o.PullThrough.Modules) > 0 && len(o.ModulesFrom) == 0:
+		return o, errors.New("pull-through of modules requires module repositories")
+	case o.PullThrough != nil && len(o.PullThrough.Patterns) > 0 && o.Approval.HasApprovalRules():
+		return o, errors.New("pull-through serves unapproved releases, so it cannot be used if the trust file requires approvals")
 	case o.MaxAge < 0 || o.StaleIfError < 0 || o.Memory < 0:
 		return o, errors.New("ages and sizes must not be negative")
 	}
 	if u := o.BaseURL; u != nil && (u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.RawQuery != "" || u.Fragment != "" || u.User != nil) {
-		return o, fmt.Errorf("invalid base URL %s: want scheme, host, and optional path", u.Redacted())
+		return o, fmt.Errorf("invalid base URL %s: want a scheme, a host, and an optional path", u.Redacted())
 	}
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge

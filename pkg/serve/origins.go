@@ -31,7 +31,7 @@ type origins struct {
 	dates    *cache[key, time.Time]
 }
 
-// upstreamRelease describes a release in its origin. refused is the reason why the
+// upstreamRelease describes a release in its origin. refused is the reason the
 // release can't be pulled, or nil.
 type upstreamRelease struct {
 	provider.Release
@@ -89,7 +89,7 @@ func (e *originError) Error() string {
 
 func (e *originError) Unwrap() error { return e.err }
 
-// versions returns the versions of a provider in its origin.
+// versions returns the versions of a provider or module in its origin.
 func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, cacheState, error) {
 	versions, state, err := o.lists.get(ctx, a, func(ctx context.Context) ([]provider.Version, error) {
 		return o.puller.Versions(ctx, a)
@@ -115,26 +115,79 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, state, err
 }
 
-// isPullThrough reports whether missing releases of a provider are pulled from its
-// origin for the caller. Pulled releases are stored under the requested address.
-func (s *Server) isPullThrough(q providerQuery) bool {
-	return s.origins != nil && s.origins.puller.Covers(q.address) && q.caller.MayRead(q.address)
+// originRequest is a request for a provider or module whose missing versions can be
+// pulled from its origin. Pulled versions are stored under the requested address.
+type originRequest interface {
+	// originAddress returns the requested address. The address of a module has the form of
+	// [module.Address.InRegistry].
+	originAddress() provider.Address
+	// mayRead reports whether the caller has access to the requested address.
+	mayRead() bool
+	// homes returns the repositories that might contain the provider or module.
+	homes(rc *repositoryCache) ([]home, error)
+}
+
+// home is a repository that might contain a provider or module. checkOwner returns an
+// error if the repository's versions belong to a different provider or module.
+type home struct {
+	repo       repository.Reader
+	checkOwner func(context.Context, taggedVersions) error
+}
+
+func (p providerQuery) originAddress() provider.Address { return p.address }
+func (p providerQuery) mayRead() bool                   { return p.caller.MayRead(p.address) }
+
+func (p providerQuery) homes(rc *repositoryCache) (all []home, err error) {
+	candidates, err := rc.open(p)
+	for _, in := range candidates {
+		all = append(all, home{in.repo, func(ctx context.Context, known taggedVersions) error {
+			_, err := rc.owner(ctx, p, listing{candidate: in, taggedVersions: known})
+			return err
+		}})
+	}
+	return all, err
+}
+
+func (q moduleQuery) originAddress() provider.Address {
+	a := q.requested.InRegistry()
+	a.Host = svchost.Hostname(q.address.Hostname)
+	return a
+}
+
+func (q moduleQuery) mayRead() bool { return q.caller.MayReadModule(q.address) }
+
+func (q moduleQuery) homes(rc *repositoryCache) (all []home, err error) {
+	candidates, err := rc.openModule(q)
+	for _, in := range candidates {
+		all = append(all, home{in.repo, func(ctx context.Context, known taggedVersions) error {
+			in.taggedVersions = known
+			_, err := rc.moduleOwner(ctx, q, in)
+			return err
+		}})
+	}
+	return all, err
+}
+
+// isPullThrough reports whether missing versions are pulled from the origin for the
+// caller.
+func (s *Server) isPullThrough(q originRequest) bool {
+	return s.origins != nil && s.origins.puller.Covers(q.originAddress()) && q.mayRead()
 }
 
 // canPullThrough reports whether err means that the repositories don't contain a
-// provider or version that its origin might contain.
-func (s *Server) canPullThrough(q providerQuery, err error) bool {
+// provider, module, or version that its origin might contain.
+func (s *Server) canPullThrough(q originRequest, err error) bool {
 	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
 	return absent && !isForeign(err) && s.isPullThrough(q)
 }
 
-// decisions returns the pending and denied versions of a provider in all repositories
-// that might contain the provider. If a repository can't list tags, decisions checks
-// the tags of the requested versions.
-func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
+// decisions returns the pending and denied versions in all repositories that might
+// contain the provider or module. If a repository can't list tags, decisions checks the
+// tags of the requested versions.
+func (rc *repositoryCache) decisions(ctx context.Context, q originRequest, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
-	candidates, err := rc.open(q)
+	candidates, err := q.homes(rc)
 	if err != nil {
 		return taggedVersions{}, cacheState{}, err
 	}
@@ -144,10 +197,10 @@ func (rc *repositoryCache) decisions(ctx context.Context, q providerQuery, maxAg
 			known, tagState, err = rc.decisionsByTag(ctx, in.repo, maxAge, requested)
 		}
 		if err == nil && len(known.pending)+len(known.denied) > 0 {
-			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
+			err = in.checkOwner(ctx, known)
 		}
 		switch state = state.merge(tagState); {
-		case repository.IsUnknownProvider(err) || isForeign(err): // this repository's decisions concern a different provider
+		case repository.IsUnknownProvider(err) || isForeign(err): // the decisions concern a different provider or module
 		case err != nil:
 			return taggedVersions{}, state, err
 		default:

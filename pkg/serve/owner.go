@@ -53,7 +53,7 @@ func (p providerQuery) ownerOf(found repository.Inspection, unstated provider.Ad
 	return provider.ParseAddress(stated)
 }
 
-// owner returns the address under which the releases of a repository are stored. The
+// owner returns the address under which the releases in a repository are stored. The
 // newest readable release determines this address. owner returns the errors of ownerOf
 // and of the repository.
 func (rc *repositoryCache) owner(ctx context.Context, q providerQuery, l listing) (provider.Address, error) {
@@ -79,10 +79,10 @@ func (p providerQuery) mayRequest() bool {
 		slices.ContainsFunc(p.aliases, func(x provider.Alias) bool { return x.Requested.Match(p.address) })
 }
 
-// authorizationError returns nil if the caller can read the stored address. Otherwise,
-// it returns a refusal, or err without the names of other providers. If nothing was
-// found and the caller has no access to the requested address, it returns a refusal
-// instead of a not-found error.
+// authorizationError returns nil if the caller has access to the stored address.
+// Otherwise, it returns a refusal, or err without the names of other providers. If
+// nothing was found and the caller has no access to the requested address, it returns a
+// refusal instead of a not-found error.
 func (p providerQuery) authorizationError(stored provider.Address, err error) error {
 	switch {
 	case err == nil && !p.caller.MayRead(stored):
@@ -108,8 +108,8 @@ func (p providerQuery) refusal(stored provider.Address) error {
 	return refusal(p.caller, p.byLink, p.address.String(), stored.String())
 }
 
-// refusal returns the error for a caller without access to a stored address, which is
-// empty if it is unknown.
+// refusal returns the error for a caller without access to a stored address. stored is
+// empty if the address is unknown.
 func refusal(caller access.Caller, byLink bool, requested, stored string) error {
 	reason := fmt.Errorf("stored as %s", stored)
 	if stored == "" {
@@ -124,14 +124,26 @@ func refusal(caller access.Caller, byLink bool, requested, stored string) error 
 	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", requested))
 }
 
-// isForeign reports whether an error is about a release of a different provider.
+// isForeign reports whether an error means that a release belongs to a different
+// provider or module.
 func isForeign(err error) bool {
 	_, is := errors.AsType[*repository.ProviderMismatchError](err)
-	return is
+	return is || errors.Is(err, errForeignModule)
 }
 
-// foreignTo returns the address of the different provider, or zero if the address is
-// unknown.
+// aliasAdvice returns a recommendation to add an alias, or "" if no alias would allow
+// the release of the different provider.
+func aliasAdvice(err error) string {
+	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
+		if alias, ok := foreign.Alias(); ok {
+			return fmt.Sprintf("; to serve the stored provider instead, add --alias %s", alias)
+		}
+	}
+	return ""
+}
+
+// foreignTo returns the address of the different provider that err reports, or zero if
+// the address is unknown.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)

@@ -11,8 +11,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
 
-// isPagePath reports whether a path is the path of a page. Errors for page paths are
-// pages, too.
+// isPagePath reports whether a path belongs to the web pages. Errors for these paths
+// are also shown as pages.
 func isPagePath(elements []string) bool {
 	return len(elements) > 0 && slices.Contains([]string{"", "providers", "modules", "login"}, elements[0])
 }
@@ -22,8 +22,8 @@ func prefersHTML(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// asPage returns a handler that responds with a description as a page. number is the
-// number of the page in a list.
+// asPage returns a handler that calls describe and renders the result as a page. number
+// is the page number in a list.
 func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
 	return responding(page.MediaType, describe, func(s *Server, x *exchange, found T) ([]byte, error) {
 		number, err := x.page()
@@ -35,15 +35,15 @@ func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f p
 	})
 }
 
-func renderProviders(f page.Frame, x *exchange, found api.Providers, number int) ([]byte, error) {
+func renderHome(f page.Frame, _ *exchange, found page.Home, number int) ([]byte, error) {
 	position, err := paginate(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
 	}
-	return f.Providers(x.r.URL.Query().Get("search"), found, position)
+	return f.Home(found, position)
 }
 
-func renderProvider(f page.Frame, _ *exchange, found api.Provider, number int) ([]byte, error) {
+func renderProvider(f page.Frame, _ *exchange, found page.Provider, number int) ([]byte, error) {
 	position, err := paginate(number, found.Total, versionsOnPage)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func renderModules(f page.Frame, x *exchange, found api.Modules, number int) ([]
 	return f.ModuleList(x.r.URL.Query().Get("search"), found, position)
 }
 
-func renderModule(f page.Frame, _ *exchange, found api.Module, number int) ([]byte, error) {
+func renderModule(f page.Frame, _ *exchange, found page.Module, number int) ([]byte, error) {
 	position, err := paginate(number, found.Total, versionsOnPage)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,11 @@ func renderModule(f page.Frame, _ *exchange, found api.Module, number int) ([]by
 	return f.Module(found, position)
 }
 
-func renderVersion(f page.Frame, _ *exchange, found api.Version, number int) ([]byte, error) {
+func renderModuleVersion(f page.Frame, _ *exchange, found page.ModuleVersion, _ int) ([]byte, error) {
+	return f.ModuleVersion(found)
+}
+
+func renderVersion(f page.Frame, _ *exchange, found page.Version, number int) ([]byte, error) {
 	return f.Version(found, number)
 }
 
@@ -94,7 +98,7 @@ func (s *Server) static(x *exchange) error {
 }
 
 // login requests credentials if the request has none. Otherwise, it redirects to the
-// first page.
+// home page.
 func (s *Server) login(x *exchange) error {
 	if x.caller.Name == "" && !s.options.Rules().AllowAll() {
 		return &problem{http.StatusUnauthorized, "not logged in"}
@@ -106,17 +110,20 @@ func (s *Server) login(x *exchange) error {
 	return nil
 }
 
-// frame returns the common properties of all pages.
+// frame returns the properties that all pages share.
 func (s *Server) frame(x *exchange) page.Frame {
 	base, err := s.base(x.r)
 	if err != nil {
 		base = &url.URL{} // the page that reports this error needs no URL
 	}
-	return page.Frame{Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll(), Modules: len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0}
+	return page.Frame{
+		Site: s.options.Title, Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll(),
+		Modules: len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0, Now: s.options.Now(),
+	}
 }
 
 // paginate returns the position of a page in a list. It returns an error for a page
-// after the last page.
+// beyond the last page.
 func paginate(number, total, size int) (page.Pagination, error) {
 	pages := max(1, (total+size-1)/size)
 	if number > pages {

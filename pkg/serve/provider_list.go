@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"time"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -15,10 +17,12 @@ import (
 )
 
 const (
-	// ownerAge is the maximum age of a cached owner. Owners rarely change, and a registry
-	// can have hundreds of repositories.
+	// ownerAge is the maximum age of a cached [owner] or module list, unless
+	// Options.MaxAge is longer. The provider of a repository rarely changes, and a
+	// registry can have hundreds of repositories.
 	ownerAge = 10 * time.Minute
-	// reportAge is the maximum age of a cached check of a release's blobs.
+	// reportAge is the maximum age of a cached check of a release, unless
+	// Options.MaxAge is longer.
 	reportAge = 5 * time.Minute
 )
 
@@ -38,15 +42,20 @@ type listedProvider struct {
 	stored provider.Address
 }
 
-// owner is the provider of a repository, and its newest version.
+// owner contains the provider of a repository and the newest version in the repository.
 type owner struct {
 	address provider.Address
 	stated  bool
 	latest  string
+	// published is the publication date of the newest version, or nil if it is unknown.
+	published *time.Time
+	// pending contains the pending versions. tagged reports whether the tags are known.
+	pending []provider.Version
+	tagged  bool
 }
 
-// providers lists the providers of a view. If several templates contain a provider, the
-// first template takes precedence.
+// providers lists the providers of a view. If several templates match repositories of
+// the same provider, the first template takes precedence.
 func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList, cacheState, error) {
 	return rc.lists.get(ctx, v, func(ctx context.Context) (providerList, error) {
 		o := catalog.Options{Names: rc.options.Catalog}
@@ -91,15 +100,7 @@ func (rc *repositoryCache) providers(ctx context.Context, v *view) (providerList
 
 // repositoryOwner returns the provider of a repository in a view.
 func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t template.Template, ref template.Reference) (provider.Address, bool, error) {
-	o, _, err := rc.owners.getWithin(ctx, ref, max(ownerAge, rc.options.MaxAge), func(ctx context.Context) (owner, error) {
-		repo, err := rc.options.Open(ref)
-		if err != nil {
-			return owner{}, err
-		}
-		recorder := &tagRecorder{Reader: repo}
-		a, ok, err := catalog.Owner(ctx, recorder)
-		return owner{a, ok, newest(artifact.Tags(recorder.tags).Released())}, err
-	})
+	o, err := rc.readOwner(ctx, ref)
 	if err != nil || o.stated {
 		return o.address, o.stated, err
 	}
@@ -107,10 +108,41 @@ func (rc *repositoryCache) repositoryOwner(ctx context.Context, v *view, t templ
 	return unstated, unstated != (provider.Address{}), nil
 }
 
-// tagRecorder is a repository that records its tags, so that they are requested only once.
+// readOwner returns the owner of a repository.
+func (rc *repositoryCache) readOwner(ctx context.Context, ref template.Reference) (owner, error) {
+	o, _, err := rc.owners.getWithin(ctx, ref, max(ownerAge, rc.options.MaxAge), func(ctx context.Context) (owner, error) {
+		repo, err := rc.options.Open(ref)
+		if err != nil {
+			return owner{}, err
+		}
+		recorder := &tagRecorder{Reader: repo}
+		a, ok, err := catalog.Owner(ctx, recorder)
+		tags := artifact.Tags(recorder.tags)
+		o := owner{address: a, stated: ok, latest: newest(tags.Released()), pending: tags.Pending(), tagged: err == nil}
+		if v, invalid := provider.ParseVersion(o.latest); invalid == nil && recorder.tag == artifact.Tag(v) {
+			o.published = dateOf(recorder.index)
+		}
+		return o, err
+	})
+	return o, err
+}
+
+// tagRecorder is a repository that records its tags and the index that was read, so that
+// they are requested only once.
 type tagRecorder struct {
 	repository.Reader
-	tags []string
+	tags  []string
+	tag   string
+	index artifact.Index
+}
+
+// Manifest implements [repository.Reader].
+func (r *tagRecorder) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := r.Reader.Manifest(ctx, reference)
+	if index, invalid := artifact.ParseIndex(data); err == nil && invalid == nil {
+		r.tag, r.index = reference, index
+	}
+	return d, data, err
 }
 
 // Tags implements [repository.Reader].
@@ -121,7 +153,7 @@ func (r *tagRecorder) Tags(ctx context.Context) (tags []string, err error) {
 
 // newest returns the version that is installed by default. It is the newest version
 // that is not a pre-release. If all versions are pre-releases, it is the newest
-// version.
+// pre-release.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {
 		if !v.Prerelease() {
@@ -134,7 +166,7 @@ func newest(versions []provider.Version) string {
 	return versions[0].String()
 }
 
-// latest returns the newest version in a repository if the version is cached.
+// latest returns the newest version in a repository, or "" if it is not cached.
 func (rc *repositoryCache) latest(ref template.Reference) string {
 	if known, found := rc.listings.lookup(ref.String()); found {
 		return newest(known.versions)

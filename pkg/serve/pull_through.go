@@ -20,7 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// decisionAge is the maximum age of the list of tags that is checked before a pull. It
+// decisionAge is the maximum age of the tag list that is checked before a pull. It
 // allows concurrent requests to share a list.
 const decisionAge = time.Second
 
@@ -28,25 +28,26 @@ const decisionAge = time.Second
 // one line.
 const maxReason = 300
 
-// originLabel identifies an origin in the repository field of the log.
+// originLabel returns the value that identifies an origin in the repository field of
+// the log.
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, except versions that are
 // pending, denied, or known to be too young. It concurrently calls stored to get the
 // versions in the repositories, because clients don't wait long enough for two
 // consecutive requests. If the origin doesn't respond, withOrigin returns no versions.
-func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
+func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
 	if !s.isPullThrough(q) {
 		_, state, err := stored()
 		return nil, state, err
 	}
-	originCtx, cancel := context.WithTimeout(ctx, maxWait) // limits all requests together
+	originCtx, cancel := context.WithTimeout(ctx, maxWait) // starts here to include the time of all requests
 	defer cancel()
 	var group sync.WaitGroup
 	var decisions taggedVersions
 	var originState cacheState
 	var originErr, decisionsErr error
-	group.Go(func() { upstream, originState, originErr = s.origins.versions(ctx, q.address) })
+	group.Go(func() { upstream, originState, originErr = s.origins.versions(ctx, q.originAddress()) })
 	group.Go(func() { decisions, _, decisionsErr = s.repos.decisions(ctx, q, s.options.MaxAge) })
 	known, state, err := stored()
 	group.Wait()
@@ -61,7 +62,7 @@ func (s *Server) withOrigin(ctx context.Context, q providerQuery, stored func() 
 	}
 	taken := slices.Concat(known, decisions.pending, decisions.denied)
 	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool { return slices.Contains(taken, v) })
-	return s.filterByAge(originCtx, q.address, upstream, len(known) > 0), state.merge(originState), nil
+	return s.filterByAge(originCtx, q.originAddress(), upstream, len(known) > 0), state.merge(originState), nil
 }
 
 // pullDestination returns the repository to which a release is pulled. It is the
@@ -103,7 +104,7 @@ func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, erro
 
 // checkDecisions returns a *[pullthrough.RefusedError] if a release is pending or denied in
 // any of the repositories.
-func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider.Version, maxAge time.Duration) (cacheState, error) {
+func (s *Server) checkDecisions(ctx context.Context, q originRequest, v provider.Version, maxAge time.Duration) (cacheState, error) {
 	decisions, state, err := s.repos.decisions(ctx, q, maxAge, v)
 	var reason string
 	switch {
@@ -116,7 +117,8 @@ func (s *Server) checkDecisions(ctx context.Context, q providerQuery, v provider
 	default:
 		return state, nil
 	}
-	return state, &pullthrough.RefusedError{Address: q.address, Version: v, Err: fmt.Errorf("%s %s %s", q.address, v, reason)}
+	a := q.originAddress()
+	return state, &pullthrough.RefusedError{Address: a, Version: v, Err: fmt.Errorf("%s %s %s", a, v, reason)}
 }
 
 // upstreamMirrorVersion is the variant of mirrorVersion for a release that only the
@@ -185,13 +187,7 @@ func (s *Server) pull(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, func(ctx context.Context) error {
-		state, err := s.checkDecisions(ctx, x.query, x.version, decisionAge)
-		if err == nil {
-			err = state.stale // stale decisions cause a failure
-		}
-		return err
-	})
+	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, s.currentDecisions(x.query, x.version))
 	if err != nil {
 		return err
 	}
@@ -207,8 +203,19 @@ func (s *Server) pull(x *exchange) error {
 	})
 }
 
-// linkReason returns a reason as text for a link. It replaces the characters that
-// clients would escape.
+// currentDecisions returns a function that rechecks the decisions about a version.
+func (s *Server) currentDecisions(q originRequest, v provider.Version) func(context.Context) error {
+	return func(ctx context.Context) error {
+		state, err := s.checkDecisions(ctx, q, v, decisionAge)
+		if err == nil {
+			err = state.stale // fail if the decisions are stale
+		}
+		return err
+	}
+}
+
+// linkReason formats a reason for a link. It replaces the characters that clients would
+// escape.
 func linkReason(reason error) string {
 	if reason == nil {
 		return ""
@@ -243,7 +250,7 @@ const (
 	// maxDates limits the number of dates that are requested for one list. Each date
 	// requires two requests, and is then cached.
 	maxDates = 24
-	// maxConcurrentDates limits the concurrent requests for dates.
+	// maxConcurrentDates limits the number of concurrent requests for dates.
 	maxConcurrentDates = 8
 )
 
@@ -278,7 +285,7 @@ func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions [
 			}
 		}
 		// 2. Request the dates of these versions.
-		err := schedule.All(ctx, maxConcurrentDates, undated, func(_ context.Context, _ int, v provider.Version) error { // complete requests after a failure
+		err := schedule.All(ctx, maxConcurrentDates, undated, func(_ context.Context, _ int, v provider.Version) error { // after a failure, the other requests continue
 			_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
 				return s.origins.puller.Date(ctx, a, v)
 			})

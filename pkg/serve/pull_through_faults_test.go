@@ -42,7 +42,7 @@ func (silentOrigin) Open(ctx context.Context, _ provider.Package) (io.ReadCloser
 }
 
 // TestPullThroughHang checks an origin that hangs. The server responds before clients
-// time out. For a few seconds, further requests are not delayed.
+// time out. For a few seconds, subsequent requests are not delayed.
 func TestPullThroughHang(t *testing.T) {
 	t.Parallel()
 	stored := newLayout(t)

@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -70,6 +71,11 @@ func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)
 		Backoff: func(int) time.Duration { return 0 },
 		Dir:     tb.TempDir(),
 	}
+	modules := origin.NewModules(origin.Options{
+		HTTP: registrytest.Client(tb, ca), Lifetime: time.Millisecond,
+		Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/modules/"},
+	})
+	t.pulls.ModuleSource, t.pulls.MirrorModule = modules, module.MirrorOptions{}.PublishFunc(modules)
 	withPulls := func(o *serve.Options) {
 		o.PullThrough = &t.pulls
 		o.Events.OnPull = func(e pullthrough.Event) {

@@ -52,7 +52,7 @@ func (s *Server) versions(x *exchange) error {
 	if x.event.Repository == "" {
 		x.event.Repository = originLabel(x.query.address)
 	}
-	for _, v := range upstream { // their signatures are checked on request
+	for _, v := range upstream { // their signatures are checked when clients request a package
 		list.Versions = append(list.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
 	}
 	return x.respondJSON(list, state)
@@ -80,7 +80,7 @@ type packageDocument struct {
 	} `json:"signing_keys"`
 }
 
-// pkg describes a package. See
+// pkg responds with a [packageDocument]. See
 // https://opentofu.org/docs/internals/provider-registry-protocol/#find-a-provider-package.
 func (s *Server) pkg(x *exchange) error {
 	p, err := provider.ParsePlatform(x.r.PathValue("OS") + "_" + x.r.PathValue("ARCH"))
@@ -117,7 +117,7 @@ type signedPackage struct {
 	// stored is the address under which the package is stored, or zero if the address
 	// is unknown.
 	stored provider.Address
-	// reason describes why the archive is unavailable. It is empty if the archive is
+	// reason explains why the archive is unavailable. It is empty if the archive is
 	// available.
 	reason string
 }

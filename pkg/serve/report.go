@@ -30,28 +30,28 @@ const longText = 1000
 
 // report is the result of checking a release without reading its archives.
 type report struct {
-	verdict   *api.Verdict
-	findings  []finding.Finding
-	more      int
-	referrers []api.Document
-	decisions []api.Decision
-	weight    int64
+	api.Assessment
+	weight int64
 }
 
-// report checks a release as `tofu-oci verify` does. It checks the index, manifests,
-// evidence, and referrers, and whether all blobs exist.
+// report checks a release of a provider.
 func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
-	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
+	return rc.check(ctx, i.key(q, provider.Platform{}), i.repo, verify.Options{Aliases: q.aliases, Template: i.template})
+}
+
+// check checks a release as `tofu-oci verify` does. It checks the index, manifests,
+// evidence, and referrers, and whether all blobs exist. id contains the address and the
+// version.
+func (rc *repositoryCache) check(ctx context.Context, id key, repo repository.Reader, o verify.Options) (report, error) {
+	r, _, err := rc.reports.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
-		exact := provider.Requirement{Address: q.address, Constraint: i.version.Constraint()}
-		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, verify.Options{
-			Aliases: q.aliases, Template: i.template,
-			Verify: func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
-				verdict, err := rc.options.Verify(ctx, release)
-				r.verdict = verdictOf(verdict, err)
-				return verdict, cmp.Or(err, r.addAttestations(ctx, release))
-			},
-		})
+		exact := provider.Requirement{Address: id.address, Constraint: id.version.Constraint()}
+		o.Verify = func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
+			verdict, err := rc.options.Verify(ctx, release)
+			r.Verdict = verdictOf(verdict, err)
+			return verdict, cmp.Or(err, r.addAttestations(ctx, release))
+		}
+		found, err := verify.Repository(ctx, repo, []provider.Requirement{exact}, o)
 		if err != nil {
 			return report{}, err
 		}
@@ -60,28 +60,60 @@ func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index)
 		}
 		for _, c := range found.Checked {
 			for _, d := range c.Referrers {
-				r.referrers = append(r.referrers, describe(d))
+				r.Referrers = append(r.Referrers, describe(d))
 			}
-			r.decisions = decisionsOf(c.Decisions)
+			r.Decisions = decisionsOf(c.Decisions)
 		}
-		r.findings, r.more = findingsOf(found, i.version)
-		r.weight = 1024 + 512*int64(len(r.findings)+len(r.referrers)) + 2*longText*int64(len(r.decisions))
+		r.Findings, r.MoreFindings = findingsOf(found, id.version)
+		r.weight = 1024 + 512*int64(len(r.Findings)+len(r.Referrers)) + 2*longText*int64(len(r.Decisions))
 		return r, nil
 	})
 	return r, err
 }
 
-// history reads the decisions about a pending or denied version. stored is its provider.
-func (rc *repositoryCache) history(ctx context.Context, q providerQuery, repo repository.Reader, stored provider.Address, v provider.Version) (report, error) {
-	r, _, err := rc.reports.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (report, error) {
-		records, err := approval.History(ctx, repo, stored, v)
+// unreleased returns the decisions about a pending or denied version, and verifies the
+// signature of a pending version. id contains the version, and stored is the address under
+// which it is stored.
+func (rc *repositoryCache) unreleased(ctx context.Context, id key, repo repository.Reader, stored provider.Address, status string) api.Assessment {
+	r, _, err := rc.reports.get(ctx, id, func(ctx context.Context) (report, error) {
+		records, err := approval.History(ctx, repo, stored, id.version)
 		decisions := decisionsOf(records)
-		return report{decisions: decisions, weight: 1024 + 2*longText*int64(len(decisions))}, err
+		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}
+		if err == nil && status == api.StatusPending {
+			r.Verdict = rc.pendingVerdict(ctx, repo, stored, id.version)
+		}
+		return r, err
 	})
-	return r, err
+	r.Findings, r.Unverified = []finding.Finding{}, "the version is "+status
+	if err != nil {
+		_, text := statusOf(err)
+		r.Unverified += "; its decisions are unknown: " + text
+	}
+	return r.Assessment
 }
 
-// decisionsOf converts recorded decisions.
+// pendingVerdict verifies the signature of a pending version. It returns nil if the
+// version can't be read. In this case, the status of the version describes the problem.
+func (rc *repositoryCache) pendingVerdict(ctx context.Context, repo repository.Reader, stored provider.Address, v provider.Version) *api.Verdict {
+	source := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil })
+	release, err := source.Release(ctx, stored, v)
+	if err != nil {
+		return nil
+	}
+	return verdictOf(rc.options.Verify(ctx, release))
+}
+
+// problem returns the first error in the findings, or "" if they contain no error.
+func (r *report) problem() string {
+	for _, f := range r.Findings {
+		if f.Severity == finding.Error {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// decisionsOf converts recorded decisions for the API.
 func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision) {
 	for _, r := range records {
 		d := api.Decision{
@@ -97,21 +129,21 @@ func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision)
 	return decisions
 }
 
-// addAttestations adds the attestations of packages.
+// addAttestations adds the packages' attestations to the report.
 func (r *report) addAttestations(ctx context.Context, release provider.Release) error {
 	found, err := oci.Attestations(ctx, release)
 	for _, p := range release.Packages {
 		for _, d := range found[p.Digest] {
 			document := describe(d)
 			document.Platform = p.Platform.String()
-			r.referrers = append(r.referrers, document)
+			r.Referrers = append(r.Referrers, document)
 		}
 	}
 	return err
 }
 
-// verdictOf converts a verdict. It returns nil if a different error prevented the
-// verification of the signature.
+// verdictOf converts a verdict for the API. It returns nil if a different error
+// prevented the verification of the signature.
 func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
 	if err != nil && !isRefused {
@@ -121,6 +153,7 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	if v.Reason != "" {
 		result.Text += " (" + v.Reason + ")"
 	}
+	result.Signer = short(v.Signer)
 	if v.Fingerprint != "" {
 		result.Keys = []string{v.Fingerprint}
 	}
@@ -133,7 +166,7 @@ func verdictOf(v provider.Verdict, err error) *api.Verdict {
 	return result
 }
 
-// findingsOf returns the findings about a release, and the number of further findings.
+// findingsOf returns the findings about a release, and the number of omitted findings.
 func findingsOf(found verify.Report, v provider.Version) (findings []finding.Finding, more int) {
 	findings, more = []finding.Finding{}, found.More
 	for _, f := range found.Findings {
@@ -149,7 +182,8 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 	return findings, more
 }
 
-// maxConcurrentStats limits the blobs of a release that are checked concurrently.
+// maxConcurrentStats limits the number of blobs of a release that are checked
+// concurrently.
 const maxConcurrentStats = 8
 
 // checkedSummary returns a summary whose status takes missing blobs into account.
@@ -173,11 +207,8 @@ func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, 
 	}
 	// 2. Use a cached report, which can contain additional errors.
 	known, _ := rc.reports.lookup(id)
-	for _, f := range known.findings {
-		if f.Severity == finding.Error {
-			s.Status, s.Problem = api.StatusIncomplete, f.Message
-			break
-		}
+	if s.Problem = known.problem(); s.Problem != "" {
+		s.Status = api.StatusIncomplete
 	}
 	return s, nil
 }
@@ -215,8 +246,8 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// incomplete describes the problem of a release with missing blobs. If no blobs are
-// missing, it returns "".
+// incomplete returns a description of the problem if blobs of a release are missing. If
+// no blobs are missing, it returns "".
 func (s *summary) incomplete(missing []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {

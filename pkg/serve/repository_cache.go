@@ -24,12 +24,12 @@ import (
 const listAge = time.Hour
 
 // repositoryCache caches data from repositories. It sends only the requests that a
-// response needs. A version list requires one list of tags, and a version requires one
+// response needs. A version list requires one tag list, and a version requires one
 // index.
 type repositoryCache struct {
 	options Options
 	// opened contains the repositories that have responded. They are kept so that their
-	// tokens and connections can be used again.
+	// tokens and connections can be reused.
 	opened memo.Memo[key, []candidate]
 	// references contains the opened repositories of modules.
 	references memo.Memo[template.Reference, repository.Reader]
@@ -38,8 +38,8 @@ type repositoryCache struct {
 	indexes    *cache[contentKey, index]
 	manifests  *cache[key, storedPackage]
 	evidence   *cache[key, evidence]
-	// approvals contains why releases are not approved. Approved releases have an empty
-	// text.
+	// approvals contains the reasons releases are not approved. For approved
+	// releases, the reason is empty.
 	approvals *cache[key, string]
 	offers    *cache[key, releaseList]
 
@@ -52,6 +52,9 @@ type repositoryCache struct {
 	missing     *cache[key, []string]
 	pending     *cache[key, summary]
 	sboms       *cache[digest.Digest, api.SBOM]
+	// health reports whether the registries respond.
+	health *cache[struct{}, bool]
+	synced *cache[struct{}, syncResult]
 }
 
 // key identifies a cached value. Fields that don't apply are zero. The key includes the
@@ -81,8 +84,8 @@ type taggedVersions struct {
 	// releases determine the repository's provider.
 	newest   []string
 	versions []provider.Version
-	// pending contains the versions that await approval. They are not served to
-	// clients.
+	// pending contains the versions that are waiting for approval. They are not served
+	// to clients.
 	pending []provider.Version
 	// denied contains the denied versions. They are not pulled from the origin.
 	denied []provider.Version
@@ -139,6 +142,8 @@ func newRepositoryCache(o Options) *repositoryCache {
 		missing:     newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
 		pending:     newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
 		sboms:       newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
+		health:      newCache[struct{}](changing, "health", o.Memory/32, func(bool) int64 { return 0 }),
+		synced:      newCache[struct{}](changing, "sync", o.Memory, func(r syncResult) int64 { return int64(len(r.items)) * 256 }),
 	}
 	rc.offers.onFailure = func(error) {} // the other caches report the same errors
 	return rc
@@ -200,7 +205,7 @@ func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, 
 		case choice == len(candidates)-1:
 			// Pull-through can't write to the last repository, because it belongs to a
 			// different provider.
-			return listing{}, state, fmt.Errorf("%w: %w", absent, err)
+			return listing{}, state, fmt.Errorf("%w: %w%s", absent, err, aliasAdvice(err))
 		}
 	}
 	return listing{}, cacheState{}, absent
@@ -248,7 +253,8 @@ func (rc *repositoryCache) indexIn(ctx context.Context, q providerQuery, known l
 	return i, state, q.withoutForeignAddress(err)
 }
 
-// release returns the index of a version in a repository, for any caller.
+// release returns the index of a version in a repository. It doesn't check the caller's
+// access.
 func (rc *repositoryCache) release(ctx context.Context, q providerQuery, in candidate, v provider.Version, maxAge time.Duration) (index, cacheState, error) {
 	i, state, err := rc.read(ctx, in.repo, artifact.Tag(v), maxAge)
 	if err != nil {
@@ -259,7 +265,7 @@ func (rc *repositoryCache) release(ctx context.Context, q providerQuery, in cand
 	return i, state, err
 }
 
-// read returns the index that a tag points to, of any provider.
+// read returns the index that a tag points to. It doesn't check the provider.
 func (rc *repositoryCache) read(ctx context.Context, repo repository.Reader, tag string, maxAge time.Duration) (index, cacheState, error) {
 	return rc.indexes.getWithin(ctx, contentKey{repo.String(), tag}, maxAge, func(ctx context.Context) (index, error) {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
@@ -299,7 +305,7 @@ func (rc *repositoryCache) storedPackage(ctx context.Context, q providerQuery, i
 			return storedPackage{}, err
 		}
 		if stated, has := found.Target.Digest(); has && stated != pkg.Digest {
-			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("index has the zip %s for %s, but its manifest has %s", stated, p, pkg.Digest)}
+			return storedPackage{}, &artifact.FormatError{Problem: fmt.Sprintf("index lists the zip %s for %s, but its manifest lists %s", stated, p, pkg.Digest)}
 		}
 		return storedPackage{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})

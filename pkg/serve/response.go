@@ -71,7 +71,7 @@ const statusClientClosed = 499
 // retryLater is the value of the Retry-After header in seconds.
 const retryLater = "5"
 
-// fail responds with an error in the form that both protocols use: {"errors":["…"]}.
+// fail responds with an error in the format that both protocols use: {"errors":["…"]}.
 func (x *exchange) fail(err error) {
 	if x.busy {
 		x.rejectBusy()

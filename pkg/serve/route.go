@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxPath limits the length of a path in bytes. The longest realistic path has about
-// 500 bytes. It contains a token, a version of more than 100 characters, and a type of
+// maxPath limits the length of a path in bytes. The longest realistic path is about 500
+// bytes long. It contains a token, a version of more than 100 characters, and a type of
 // more than 100 characters.
 const maxPath = 4 << 10
 
@@ -32,32 +32,37 @@ const (
 
 // routes maps patterns to routes.
 var routes = map[string]*route{
-	"/.well-known/terraform.json":                                                     {"discovery", nil, (*Server).discovery},
-	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                       {"versions", (*Server).authorizeRegistry, (*Server).versions},
-	"/v1/providers/{NAMESPACE}/{TYPE}/{VERSION}/download/{OS}/{ARCH}":                 {"package", (*Server).authorizeRegistry, (*Server).pkg},
-	"/v1/documents/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}/{DOCUMENT}": {"document", (*Server).authorizeByToken, (*Server).document},
-	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                    {"mirror-index", (*Server).authorizeMirror, (*Server).mirrorIndex},
-	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                        {"mirror-version", (*Server).authorizeMirror, (*Server).mirrorVersion},
-	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                 {routeArchive, (*Server).authorizeByToken, (*Server).archive},
-	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{REASON}/{FILENAME}":        {routeArchive, (*Server).authorizeByToken, (*Server).archive},
-	"/v1/modules/{NAMESPACE}/{NAME}/{SYSTEM}/versions":                                {"module-versions", (*Server).authorizeModule, (*Server).moduleVersions},
-	"/v1/modules/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/download":                      {"module-download", (*Server).authorizeModule, (*Server).moduleDownload},
-	"/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/versions":                         {"module-versions", (*Server).authorizeModule, (*Server).moduleVersions},
-	"/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/download":               {"module-download", (*Server).authorizeModule, (*Server).moduleDownload},
-	"/module-archive/{TOKEN}/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/{FILENAME}": {"module-archive", (*Server).authorizeModuleToken, (*Server).moduleArchive},
-	"/api/v1/openapi.json":                                                      {"api-openapi", nil, (*Server).apiDescription},
-	"/api/v1/providers":                                                         {"api-providers", (*Server).identifyCaller, asJSON((*Server).describeProviders)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                               {"api-provider", (*Server).authorizeBrowsing, asJSON((*Server).describeProvider)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"api-version", (*Server).authorizeBrowsing, asJSON((*Server).describeVersion)},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":  {"api-document", (*Server).authorizeBrowsing, (*Server).apiDocument},
-	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"api-components", (*Server).authorizeBrowsing, asJSON((*Server).describeComponents)},
-	"/api/v1/modules":                                                           {"api-modules", (*Server).identifyCaller, asJSON((*Server).describeModules)},
-	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}":                        {"api-module", (*Server).authorizeModule, asJSON((*Server).describeModule)},
+	"/.well-known/terraform.json":                                                              {"discovery", nil, (*Server).discovery},
+	"/v1/providers/{NAMESPACE}/{TYPE}/versions":                                                {"versions", (*Server).authorizeRegistry, (*Server).versions},
+	"/v1/providers/{NAMESPACE}/{TYPE}/{VERSION}/download/{OS}/{ARCH}":                          {"package", (*Server).authorizeRegistry, (*Server).pkg},
+	"/v1/documents/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}/{DOCUMENT}":          {"document", (*Server).authorizeByToken, (*Server).document},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/index.json":                                             {"mirror-index", (*Server).authorizeMirror, (*Server).mirrorIndex},
+	"/mirror/{HOST}/{NAMESPACE}/{TYPE}/{FILE}":                                                 {"mirror-version", (*Server).authorizeMirror, (*Server).mirrorVersion},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{FILENAME}":                          {routeArchive, (*Server).authorizeByToken, (*Server).archive},
+	"/archive/{TOKEN}/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/{REASON}/{FILENAME}":                 {routeArchive, (*Server).authorizeByToken, (*Server).archive},
+	"/v1/modules/{NAMESPACE}/{NAME}/{SYSTEM}/versions":                                         {"module-versions", (*Server).authorizeModule, (*Server).moduleVersions},
+	"/v1/modules/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/download":                               {"module-download", (*Server).authorizeModule, (*Server).moduleDownload},
+	"/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/versions":                                  {"module-versions", (*Server).authorizeModule, (*Server).moduleVersions},
+	"/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/download":                        {"module-download", (*Server).authorizeModule, (*Server).moduleDownload},
+	"/module-archive/{TOKEN}/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/{FILENAME}":          {"module-archive", (*Server).authorizeModuleToken, (*Server).moduleArchive},
+	"/module-archive/{TOKEN}/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/{REASON}/{FILENAME}": {"module-archive", (*Server).authorizeModuleToken, (*Server).moduleArchive},
+	"/api/v1/openapi.json":                                                             {"api-openapi", nil, (*Server).apiDescription},
+	"/api/v1/providers":                                                                {"api-providers", (*Server).identifyCaller, asJSON((*Server).describeProviders)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}":                                      {"api-provider", (*Server).authorizeBrowsing, asJSON((*Server).describeProvider)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                            {"api-version", (*Server).authorizeBrowsing, asJSON((*Server).describeVersion)},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/documents/{DIGEST}":         {"api-document", (*Server).authorizeBrowsing, (*Server).apiDocument},
+	"/api/v1/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}":        {"api-components", (*Server).authorizeBrowsing, asJSON((*Server).describeComponents)},
+	"/api/v1/modules":                                                                  {"api-modules", (*Server).identifyCaller, asJSON((*Server).describeModules)},
+	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}":                               {"api-module", (*Server).authorizeModule, asJSON((*Server).describeModule)},
+	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}":                     {"api-module-version", (*Server).authorizeModule, asJSON((*Server).describeModuleRelease)},
+	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/documents/{DIGEST}":  {"api-module-document", (*Server).authorizeModule, (*Server).apiDocument},
+	"/api/v1/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}/components/{DIGEST}": {"api-module-components", (*Server).authorizeModule, asJSON((*Server).describeComponents)},
 	"/modules": {"page-modules", (*Server).identifyCaller, asPage((*Server).describeModules, renderModules)},
-	"/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}": {"page-module", (*Server).authorizeModule, asPage((*Server).describeModule, renderModule)},
-	"/{$}":                                 {"page-providers", (*Server).identifyCaller, asPage((*Server).describeProviders, renderProviders)},
-	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).authorizeBrowsing, asPage((*Server).describeProvider, renderProvider)},
-	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).authorizeBrowsing, asPage((*Server).describeVersion, renderVersion)},
+	"/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}":           {"page-module", (*Server).authorizeModule, asPage((*Server).describeModulePage, renderModule)},
+	"/modules/{HOST}/{NAMESPACE}/{NAME}/{SYSTEM}/{VERSION}": {"page-module-version", (*Server).authorizeModule, asPage((*Server).describeModuleVersionPage, renderModuleVersion)},
+	"/{$}":                                 {"page-providers", (*Server).identifyCaller, asPage((*Server).describeHome, renderHome)},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}": {"page-provider", (*Server).authorizeBrowsing, asPage((*Server).describeProviderPage, renderProvider)},
+	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}":                     {"page-version", (*Server).authorizeBrowsing, asPage((*Server).describeVersionPage, renderVersion)},
 	"/providers/{HOST}/{NAMESPACE}/{TYPE}/{VERSION}/components/{DIGEST}": {"page-components", (*Server).authorizeBrowsing, asPage((*Server).describeComponents, renderComponents)},
 	"/static/{HASH}/{FILE}":                                              {"static", nil, (*Server).static},
 	"/login":                                                             {"login", (*Server).identifyCaller, (*Server).login},
@@ -94,7 +99,7 @@ func (s *Server) find(x *exchange, elements []string) {
 	x.event.Route, x.event.Path = x.route.name, "/"+strings.Join(elements, "/")
 }
 
-// split returns the unescaped elements of the path as the client sent it. It rejects
+// split returns the unescaped elements of the path that the client sent. It rejects
 // elements that a proxy or a file system could interpret differently: dots, empty
 // elements, and escaped slashes.
 func split(u *url.URL) ([]string, error) {
@@ -126,7 +131,7 @@ func split(u *url.URL) ([]string, error) {
 }
 
 // pathElements returns the elements of a URL's path without the base path, which a
-// proxy might have removed. Only the path of the first page can end in a slash.
+// proxy might have removed. Only the path of the home page can end in a slash.
 func (s *Server) pathElements(u *url.URL) ([]string, error) {
 	base := s.options.BaseURL
 	if base != nil && strings.TrimSuffix(u.Path, "/") == strings.TrimRight(base.Path, "/") {

@@ -15,7 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Server is an [http.Handler] that serves providers. It is safe for concurrent use.
+// Server is an [http.Handler] that serves providers and modules. It is safe for
+// concurrent use.
 type Server struct {
 	options Options
 	repos   *repositoryCache
@@ -30,20 +31,22 @@ type Server struct {
 	hashed memo.Memo[digest.Digest, struct{}]
 	// owned contains the zips that are known to exist in their repositories.
 	owned memo.Memo[contentKey, struct{}]
-	// requests limits concurrent requests. memory limits the buffers of responses.
+	// downloads shares downloads between clients.
+	downloads *downloads
+	// requests limits concurrent requests. memory limits response buffers.
 	requests, memory *quota
 	// draining is set when the server starts shutting down.
 	draining atomic.Bool
 }
 
-// New returns a server. It sends no requests.
+// New returns a server without sending any requests.
 func New(o Options) (*Server, error) {
 	o, err := o.complete()
 	if err != nil {
 		return nil, fmt.Errorf("server options: %w", err)
 	}
 	s := &Server{
-		options: o, repos: newRepositoryCache(o), mux: newMux(),
+		options: o, repos: newRepositoryCache(o), mux: newMux(), downloads: newDownloads(o),
 		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
 		owned:    memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
 		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
@@ -56,9 +59,9 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Close cancels all pulls from origin registries. [Server.Run] closes the server before
-// it returns.
+// Close cancels all downloads. [Server.Run] closes the server before it returns.
 func (s *Server) Close() {
+	s.downloads.close()
 	if s.origins != nil {
 		s.origins.puller.Close()
 	}
@@ -87,8 +90,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Probes returns the handler of the server without limits on clients. Use it for a listener
-// that clients can't reach.
+// Probes returns a handler that serves the same requests without limits on clients. Use
+// it for a listener that clients can't reach.
 func (s *Server) Probes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.respond(s.exchange(w, r)) //nolint:contextcheck // the exchange contains the request and its context

@@ -38,8 +38,8 @@ func brokenSummary(v provider.Version, problem string) summary {
 	return summary{VersionRef: ref, packages: []api.Package{}}
 }
 
-// brokenProblem describes why a tag doesn't point to a readable release. It returns ""
-// if the release is not at fault.
+// brokenProblem returns the reason a tag doesn't point to a readable release. It
+// returns "" if the release is not at fault.
 func brokenProblem(err error) string {
 	dangling, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
@@ -55,7 +55,7 @@ func brokenProblem(err error) string {
 	return ""
 }
 
-// summary returns the summary of a release. It reads manifests only once, except if the
+// summary returns the summary of a release. It reads manifests only once, unless the
 // release has a problem that might have been fixed.
 func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
 	fetch := func(ctx context.Context) (summary, error) {
@@ -134,8 +134,8 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	return p
 }
 
-// documents adds the documents in a manifest. All manifests contain the documents about
-// the release, but documents adds them only once.
+// documents adds the documents in a manifest. All manifests list the documents about
+// the release, but these documents are added only once.
 func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
 	for _, layer := range layers {
 		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
@@ -152,7 +152,7 @@ func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version,
 	}
 }
 
-// describe converts a document. Its media type is untrusted text.
+// describe converts a document for the API. The document's media type is untrusted.
 func describe(d provider.Document) api.Document {
 	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
 }
@@ -169,7 +169,7 @@ func dateOf(x artifact.Index) *time.Time {
 }
 
 const (
-	// maxProtocols limits the number of a release's protocols. shortText limits the
+	// maxProtocols limits the number of protocols per release. shortText limits the
 	// length of short untrusted strings, in bytes.
 	maxProtocols = 16
 	shortText    = 100
@@ -205,7 +205,7 @@ func (s *summary) documentsOfAll() []api.Document {
 	return all
 }
 
-// maxPending limits the numbers of pending and denied versions that are shown for a
+// maxPending limits the number of pending and of denied versions that are shown for a
 // provider.
 const maxPending = 20
 
@@ -245,7 +245,7 @@ func deniedRef(x *exchange, v provider.Version) api.VersionRef {
 }
 
 // pendingRef describes a pending release. If the release can't be read, pendingRef uses
-// the stored address of the repository's other releases.
+// the address under which the repository's other releases are stored.
 func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
 	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
@@ -257,7 +257,7 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		case found.Format != nil:
-			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // the problem of the release is part of the result
+			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // the result describes the problem
 		}
 		i := index{Inspection: found, candidate: known.candidate, version: v}
 		if i.stored, err = q.ownerOf(found, known.unstated); err != nil {

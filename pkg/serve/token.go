@@ -16,9 +16,8 @@ import (
 const anonymousToken = "-"
 
 const (
-	// tokenAge is the minimum lifetime of a link to an archive. A client that installs
-	// many providers requests all links first. It can resume a failed download much
-	// later.
+	// tokenAge is the minimum lifetime of an archive link. A client that installs many
+	// providers requests all links first. It might resume a failed download much later.
 	tokenAge = time.Hour
 	// tokenStep is the interval to which the expiry is rounded, so that all replicas
 	// return the same links for a few minutes.
@@ -46,7 +45,7 @@ func (s *Server) linkToken(x *exchange, a access.Archive) string {
 	return s.options.Key.Token(a, x.caller, expires)
 }
 
-// checkToken returns the caller that a link was issued to. It rejects invalid links and
+// checkToken returns the caller to whom a link was issued. It rejects invalid links and
 // callers who exceed the rate limit.
 func (s *Server) checkToken(x *exchange, token string, a access.Archive) (access.Caller, error) {
 	caller, err := s.options.Key.Check(token, a)
@@ -64,8 +63,9 @@ func pathOf(elements ...string) string {
 	return strings.Join(elements, "")
 }
 
-// authorizeByToken authorizes a request for a package by the token in its path. Without
-// access rules, it authorizes the request by its caller.
+// authorizeByToken authorizes a request for a package by the token in its path. If the
+// token is the anonymous token, or no access rules are configured, it authorizes the
+// caller in the same way as for other requests.
 func (s *Server) authorizeByToken(x *exchange) error {
 	// 1. Parse the provider and the version.
 	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {

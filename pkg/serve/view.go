@@ -12,7 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ownHost is the path element for the requested host. It replaces the host of an address.
+// ownHost is the HOST element of paths that refer to the view of the host to which the
+// request was sent. In other paths, HOST is the host in the address.
 const ownHost = "-"
 
 // view is a set of providers: the repositories to read, and the aliases that apply.
@@ -35,14 +36,14 @@ type providerQuery struct {
 	// shown is the address that users write. For a published host, it differs from the
 	// address in the repositories.
 	shown provider.Address
-	// caller is the caller of the request. The zero value can't read anything. byLink
-	// reports that a signed link grants access.
+	// caller is the sender of the request. The zero value can't read anything. byLink
+	// reports whether a signed link grants access.
 	caller access.Caller
 	byLink bool
 }
 
-// host returns the path element for the host. It is ownHost for a view with a fixed
-// host. Otherwise, it is the host of the address.
+// host returns the HOST element of request paths. It is ownHost for a view with a fixed
+// host. Otherwise, it is the host in the address.
 func (p providerQuery) host() string {
 	if p.as != "" {
 		return ownHost

@@ -187,7 +187,9 @@ type rocket struct {
 	sums func([]byte) []byte
 	// unannotated omits the annotations of the index.
 	unannotated bool
-	size        int
+	// pending stages the release instead of publishing it.
+	pending bool
+	size    int
 }
 
 // zipOf returns the content of a package. It is not a zip, because the server doesn't open
@@ -230,7 +232,11 @@ func (w *world) push(tb testing.TB, r rocket) digest.Digest {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if _, _, err := repository.Push(tb.Context(), w.repo, packed, repository.Inspection{Tag: artifact.Tag(release.Version)}, repository.PushOptions{}); err != nil {
+	tag := artifact.Tag(release.Version)
+	if r.pending {
+		tag = artifact.PendingTag(release.Version)
+	}
+	if _, _, err := repository.Push(tb.Context(), w.repo, packed, repository.Inspection{Tag: tag}, repository.PushOptions{}); err != nil {
 		tb.Fatal(err)
 	}
 	return packed.Index.Descriptor.Digest

@@ -73,7 +73,7 @@ func (c *Cached) isFile(p provider.Package) bool {
 	return is
 }
 
-// stored is a zip in the store.
+// stored reads a zip from the store. It makes mismatch errors retryable.
 type stored struct{ io.ReadCloser }
 
 func (s *stored) Read(p []byte) (int, error) {

@@ -93,7 +93,7 @@ func TestReadOnlyCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	read(t, src, r.Packages[0])
-	r.Packages[0].Size = -1 // origin registries don't state the size
+	r.Packages[0].Size = -1 // origin registries don't list the size
 	body, size, err := w.cached(t, dir, source.CacheOptions{ReadOnly: true}).Open(t.Context(), r.Packages[0])
 	if err != nil || size != int64(len(w.zips[nouns.Plan9])) {
 		t.Fatalf("size %d, %v", size, err)

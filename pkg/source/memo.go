@@ -69,7 +69,7 @@ func (m *Memo) Release(ctx context.Context, a provider.Address, v provider.Versi
 	return r, err
 }
 
-// Open opens the zip at the underlying source.
+// Open opens the zip in the underlying source.
 func (m *Memo) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	return m.inner.Open(ctx, p)
 }

@@ -24,8 +24,8 @@ func Resolve(ctx context.Context, src provider.Source, r provider.Requirement, n
 }
 
 // Denied returns the versions that [Resolve] omits because they are denied, newest
-// first. chosen is the result of Resolve. Denied ignores errors of the source, because
-// Resolve returns them.
+// first. chosen is the result of Resolve. Denied ignores errors from the source,
+// because Resolve returns them.
 func Denied(ctx context.Context, src provider.Source, r provider.Requirement, n int, chosen []provider.Version) []provider.Version {
 	list := provider.CapabilitiesOf(src).Denied
 	if list == nil {

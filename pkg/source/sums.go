@@ -63,7 +63,7 @@ func VerifySums(listed provider.Document, packages ...provider.Package) error {
 	return errors.Join(wrong...)
 }
 
-// GeneratedSums generates the SHA256SUMS of a release whose publisher provides none.
+// GeneratedSums generates the SHA256SUMS of a release whose author provides none.
 func GeneratedSums(r provider.Release) provider.Document {
 	listed := map[string]digest.Digest{}
 	for _, p := range r.Packages {

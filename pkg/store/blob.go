@@ -21,7 +21,7 @@ type Blob struct {
 	store  *Store
 	digest digest.Digest
 	file   *os.File
-	// opened describes the file when it was opened.
+	// opened is the file information from the time when the file was opened.
 	opened fs.FileInfo
 }
 
@@ -88,7 +88,7 @@ func recorded(path string, s atomicfile.Stamp) bool {
 	return err == nil && string(text) == s.String()
 }
 
-// hash reads the entire file, which must not change at the same time.
+// hash reads the entire file, which must not change while being read.
 func (b *Blob) hash(ctx context.Context) error {
 	content := sums.NewReader(bounded.Reader(ctx, b.file), b.file.Name(), -1, b.digest)
 	if _, err := io.Copy(io.Discard, content); err != nil {
@@ -100,23 +100,23 @@ func (b *Blob) hash(ctx context.Context) error {
 	return b.Unchanged()
 }
 
-// Unchanged returns an error if the file has changed since it was opened. Data that was
-// copied from the file then can't be trusted, and Unchanged removes the zip from the
-// store.
+// Unchanged returns an error if the file has changed since it was opened. In this case,
+// data that was copied from the file can't be trusted, and Unchanged removes the zip
+// from the store.
 func (b *Blob) Unchanged() error {
 	now, err := b.file.Stat()
 	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {
 		return err
 	}
-	// If another process removed or replaced the file's name, the file has a different
-	// change time but the same content.
+	// If another process has deleted or replaced the file, the open file has a
+	// different change time but the same content.
 	path, _ := b.store.entryPath(nameBlobs, b.digest)
 	there, err := os.Lstat(path)
 	named := err == nil && os.SameFile(there, now)
 	if !named && now.Size() == b.opened.Size() && now.ModTime().Equal(b.opened.ModTime()) {
 		return nil
 	}
-	err = errors.New("file changed while it was read")
+	err = errors.New("file changed while being read")
 	b.damaged(err)
 	return err
 }
@@ -124,16 +124,17 @@ func (b *Blob) Unchanged() error {
 // Size returns the size of the zip in bytes.
 func (b *Blob) Size() int64 { return b.opened.Size() }
 
-// File returns the file of the zip, for copying. The caller must not write to it.
+// File returns the zip's file so that it can be copied. The caller must not write to
+// it.
 func (b *Blob) File() *os.File { return b.file }
 
 // Close closes the file. It can be called more than once.
 func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 
-// Verified returns a verifying reader of the zip, as [provider.Source] requires. If the
-// disk has silently changed the zip, the read that would complete it returns a
-// *[sums.MismatchError], and the zip is removed from the store. Closing the reader
-// closes the blob.
+// Verified returns a verifying reader for the zip, as [provider.Source] requires. If
+// the disk has silently corrupted the zip, the Read that would complete the content
+// returns a *[sums.MismatchError], and the zip is removed from the store. Closing the
+// reader closes the blob.
 //
 // [provider.Source]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source

@@ -3,5 +3,5 @@
 package store
 
 // isBusy reports whether a file could not be opened because another process has it
-// open. On this system, this never happens.
+// open. This happens only on Windows.
 func isBusy(error) bool { return false }

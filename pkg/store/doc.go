@@ -1,5 +1,5 @@
-// Package store is the local cache. It stores verified zips by their digests, and the
-// files that they unpack to. Any number of processes can use the same directory
+// Package store implements the local cache. It stores verified zips by their digests,
+// and the files that they unpack to. Any number of processes can use the same directory
 // concurrently, and each process can be killed at any time.
 //
 //	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
@@ -8,15 +8,15 @@
 //	DIR/unpacked/sha256/HEX/files/…   the files that the zip with this digest unpacks to
 //	DIR/unpacked/sha256/HEX/record    the sizes, times, and inodes of those files, and their h1 hash
 //	DIR/unpacked/sha256/HEX/lock      locked while the files are used, and while they are removed
-//	DIR/packages/sha256/HEX           the zips that are known to be a package, and their verification metadata
+//	DIR/packages/sha256/HEX           the zips that are known to belong to a package, and their verification metadata
 //	DIR/mirrors/sha256/HEX/mirror/…   a filesystem_mirror: links to zips and unpacked packages
 //	DIR/mirrors/sha256/HEX/plugins/…  a plugin cache: links to unpacked packages
-//	DIR/mirrors/sha256/HEX/record     the list of packages; HEX is its digest
+//	DIR/mirrors/sha256/HEX/record     the package list; HEX is its digest
 //	DIR/mirrors/sha256/HEX/lock       locked while the links are used, and while they are removed
 //
 // A file is trusted as long as its size, times, and inode match its record. Otherwise,
-// it is hashed. The modification time of a record is the time of last use. An entry
-// receives its final name only after it is complete.
+// it is hashed. The modification time of a record is the time of last use. An entry is
+// renamed to its final name only after it is complete.
 //
 // Files are copied to and from the store, and the copies share blocks if the file
 // system supports this. Therefore, changes to the output don't affect the store. In

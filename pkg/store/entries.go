@@ -28,7 +28,7 @@ type Entry struct {
 	// Kind is "zip", "unpacked", or "mirror".
 	Kind string
 	// Digest is the digest of the zip, even if the package is unpacked. For a mirror,
-	// it is the digest of its list of packages.
+	// it is the digest of its package list.
 	Digest digest.Digest
 	// Size is the total size of the files in bytes. Files that share blocks use less space.
 	Size int64

@@ -17,9 +17,9 @@ const spaceFactor = 8
 
 // Keep returns a reader of content that also stores the content as the zip with the
 // given digest. The zip is stored after size bytes have been read or, if size is -1, at
-// the end of content. The content must be verified. See [provider.Source]. If storing
-// fails, Keep calls [Options.OnFailed], and reading continues. Closing the reader waits
-// for the disk.
+// the end of content. content must return verified data. See [provider.Source]. If
+// storing fails, Keep calls [Options.OnFailed], and reading continues. Closing the
+// reader waits until the zip is on disk.
 //
 // [provider.Source]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
@@ -54,10 +54,10 @@ type storingReader struct {
 	// remaining is the number of expected bytes that have not been read. It is negative
 	// if the number is unknown.
 	remaining int64
-	// file is nil after the last byte was written.
+	// file is nil after the last byte has been written.
 	file file
-	// committed is closed when the file has its final name. It is nil until the commit
-	// starts.
+	// committed is closed when the file has been renamed to its final name. It is nil
+	// until the commit starts.
 	committed chan struct{}
 }
 
@@ -121,8 +121,8 @@ func (k *storingReader) Close() error {
 	return k.ReadCloser.Close()
 }
 
-// recordBlob writes the record of a zip that was just stored. A zip without a record is
-// hashed when it is used.
+// recordBlob writes the record of a zip that has just been stored. A zip without a
+// record is hashed when it is used.
 func (s *Store) recordBlob(d digest.Digest) {
 	path, _ := s.entryPath(nameBlobs, d)
 	record, _ := s.entryPath(nameRecords, d)

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxKnown is the maximum number of zips that are recorded per package. The latest
-	// zips are recorded. A package has one zip, unless it was rebuilt with the same
-	// version.
+	// maxKnown is the maximum number of zips that are recorded per package. If this
+	// number is exceeded, the oldest records are removed. A package has one zip, unless
+	// it was rebuilt with the same version.
 	maxKnown = 16
 	// maxKnownFile limits the size of one package's file, in bytes. The metadata of one
-	// zip has about 10 KiB. To meet the limit, the oldest zips are removed from the
-	// file.
+	// zip is about 10 KiB in size. To meet the limit, the oldest zips are removed from
+	// the file.
 	maxKnownFile = 1 << 20
-	// maxKnownValues limits the JSON values in the file.
+	// maxKnownValues limits the number of JSON values in the file.
 	maxKnownValues = 256 * maxKnown
 )
 
@@ -31,13 +31,13 @@ const (
 type Known struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
-	// Evidence is verification metadata of the release in the caller's format. It is
+	// Evidence is verification metadata for the release in the caller's format. It is
 	// nil if no metadata was recorded.
 	Evidence json.RawMessage `json:"evidence,omitempty"`
 }
 
-// Known returns the zips that were recorded for a package. The latest zip is first.
-// Some of the zips might have been deleted from the store.
+// Known returns the zips that were recorded for a package. The most recently recorded
+// zip is first. Some of the zips might have been deleted from the store.
 func (s *Store) Known(name string) []Known {
 	if s == nil {
 		return nil

@@ -26,21 +26,21 @@ const (
 	namePlugins = "plugins"
 )
 
-// MirrorPackage is a package of a mirror.
+// MirrorPackage is a package in a mirror.
 type MirrorPackage struct {
 	// Path is the relative path at which clients look for the package, with slashes. It
 	// is HOST/NAMESPACE/TYPE/VERSION/OS_ARCH or, for a zip,
 	// HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 	Path string `json:"path"`
-	// Zip is the digest of the zip. The store must have the zip or, unless Packed is set, its
-	// unpacked files.
+	// Zip is the digest of the zip. The store must have the zip or, unless Packed is
+	// set, its unpacked files.
 	Zip digest.Digest `json:"zip"`
-	// Packed reports that the package is a zip, not an unpacked directory.
+	// Packed reports whether the package is a zip, not an unpacked directory.
 	Packed bool `json:"packed,omitempty"`
 }
 
 // Mirror is a directory with the layout of a filesystem_mirror. Its packages are links
-// to entries of the store. The caller must close the mirror. Until then, the mirror and
+// to entries in the store. The caller must close the mirror. Until then, the mirror and
 // its packages are not pruned. The path depends on the content, because clients create
 // links to the path.
 type Mirror struct {
@@ -49,12 +49,12 @@ type Mirror struct {
 	lock  *flock.Flock
 	// trees maps the digests of zips to the unpacked packages.
 	trees map[digest.Digest]*Tree
-	// linked reports that all packages are symbolic links, so the mirror can have a
+	// linked reports whether all packages are symbolic links, so the mirror can have a
 	// plugin cache.
 	linked bool
 }
 
-// ErrNotCached is returned if the store doesn't have a package of a mirror.
+// ErrNotCached is returned if the store doesn't have a package that a mirror needs.
 var ErrNotCached = provider.Errorf(provider.NotFound, "not in the cache")
 
 func notCached(p MirrorPackage) error { return fmt.Errorf("%s is %w: %s", p.Path, ErrNotCached, p.Zip) }
@@ -106,7 +106,7 @@ func (m *Mirror) Dir() string { return filepath.Join(m.dir, nameMirror) }
 
 // PluginCacheDir returns the path of a plugin cache that contains the unpacked
 // packages. Packages that clients add to the cache are kept as long as the mirror
-// exists. The path is empty if the system doesn't support links.
+// exists. The path is empty if the system doesn't support symbolic links.
 func (m *Mirror) PluginCacheDir() string {
 	if !m.linked {
 		return ""
@@ -165,8 +165,8 @@ func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error 
 	return nil
 }
 
-// zipsLock returns a lock for zips. It is locked exclusively to remove a zip, and
-// shared to check the zips of a mirror.
+// zipsLock returns a lock for zips. Removing a zip requires an exclusive lock, and
+// checking the zips of a mirror requires a shared lock.
 func (s *Store) zipsLock() *flock.Flock {
 	return flock.New(filepath.Join(s.folder(nameMirrors), nameLock), flock.SetPermissions(modeFile))
 }
@@ -215,20 +215,21 @@ func ignore(err, target error) error {
 	return err
 }
 
-// lockPause is approximately how long a mirror stays locked while it is removed.
+// lockPause is the approximate time for which a mirror stays locked while it is being
+// removed.
 const lockPause = 20 * time.Millisecond
 
-// createDir creates the directory.
+// createDir creates the directory and adds the packages.
 func (m *Mirror) createDir(ctx context.Context, record []byte, packages []MirrorPackage) error {
 	tmp, err := atomicfile.TempDir(filepath.Dir(m.dir))
 	if err != nil {
 		return err
 	}
 	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
-	// If locks are supported, only one process at a time creates a mirror. Otherwise, a
-	// process would have to remove its directory if another process creates the mirror
-	// first. On Windows, a file can't be opened under one name while another of its
-	// names is being removed.
+	// If locks are supported, only one process at a time creates a mirror. Without this
+	// lock, a process would have to remove its directory if another process creates the
+	// mirror first. On Windows, a file can't be opened under one name while another of
+	// its names is being removed.
 	lock := m.store.zipsLock()
 	defer lock.Close()
 	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {

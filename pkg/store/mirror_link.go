@@ -12,7 +12,7 @@ import (
 )
 
 // addPackage adds a package to the directory of a mirror as symbolic links. If the
-// system doesn't support symbolic links, it creates hard links to the files of the
+// system doesn't support symbolic links, it creates hard links to the files in the
 // store instead. For example, Windows users need a privilege to create symbolic links.
 // Junctions can't be used, because Go programs don't treat them as directories.
 func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
@@ -44,10 +44,10 @@ func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) er
 	return m.link(plugin, target)
 }
 
-// errLinkUnsupported is returned if the system doesn't create symbolic links.
+// errLinkUnsupported is returned if the system can't create symbolic links.
 var errLinkUnsupported = errors.New("creating a link")
 
-// link creates a relative link to an entry of the store, so that the store can be
+// link creates a relative link to an entry in the store, so that the store can be
 // moved. The link also works after the temporary directory of a mirror is renamed,
 // because the final directory has the same depth.
 func (m *Mirror) link(path, target string) error {
@@ -151,8 +151,8 @@ func same(path, target string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// hardLink creates a hard link to a file of the store. If creating the link fails, the
-// error includes problem, which describes why no symbolic link could be created.
+// hardLink creates a hard link to a file in the store. If creating the link fails, the
+// error includes problem, which explains why no symbolic link could be created.
 func hardLink(path, target string, problem error) error {
 	if err := os.MkdirAll(filepath.Dir(path), modeDirectory); err != nil {
 		return err

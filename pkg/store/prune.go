@@ -25,7 +25,7 @@ type PruneOptions struct {
 	// MaxAge is the maximum time since an entry was last used. If nil, this time is not
 	// limited.
 	MaxAge *time.Duration
-	// DryRun removes nothing.
+	// DryRun selects the entries to remove, but doesn't remove them.
 	DryRun bool
 }
 
@@ -83,8 +83,8 @@ func (s *Store) Prune(ctx context.Context, o PruneOptions) (Pruned, error) {
 	return p, nil
 }
 
-// pruneRecords removes the records of zips that have been removed. A zip receives its
-// name before its record is written, so a new record always has a zip.
+// pruneRecords removes the records of zips that have been removed. A zip is renamed to
+// its final name before its record is written, so a new record always has a zip.
 func (s *Store) pruneRecords() {
 	names, _ := os.ReadDir(s.folder(nameRecords))
 	for _, name := range names {
@@ -102,8 +102,8 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if e.Kind == kindZip {
 		lock := s.zipsLock()
 		defer lock.Close()
-		// Locking fails if the store has no mirrors or the file system doesn't support
-		// locks.
+		// Ignore the error. Locking fails if the store has no mirrors or the file
+		// system doesn't support locks.
 		_ = lock.Lock()
 		if s.mirrored(e.Digest) {
 			return errInUse
@@ -120,8 +120,8 @@ func (s *Store) prune(e Entry, dryRun bool) error {
 	if dryRun {
 		return nil
 	}
-	// Other processes can continue to read a file after it was removed. On Windows, an
-	// open file can't be removed.
+	// Other processes can continue to read a file after it has been removed. On
+	// Windows, an open file can't be removed.
 	err := s.removeBlob(e.Digest)
 	if err != nil && runtime.GOOS == "windows" {
 		return errInUse

@@ -59,8 +59,8 @@ type Options struct {
 	OnFailed func(err error)
 }
 
-// Store is a directory of verified zips and unpacked packages. It is safe for concurrent use. A
-// nil Store is empty and stores nothing.
+// Store is a directory of verified zips and unpacked packages. It is safe for
+// concurrent use. A nil Store is empty and stores nothing.
 type Store struct {
 	dir     string
 	options Options
@@ -83,10 +83,9 @@ type file interface {
 // A store would treat these files as its own and remove them.
 var ErrNotCache = provider.Errorf(provider.Misuse, "not a cache")
 
-// Open returns access to the store in a directory. The directory need not exist,
-// because the store creates it when something is stored. Open returns [ErrNotCache] if
-// the directory is not a store. If the directory can't be used for other reasons, Open
-// calls OnFailed.
+// Open opens the store in a directory. The directory need not exist, because the store
+// creates it when something is stored. Open returns [ErrNotCache] if the directory is
+// not a store. If the directory can't be used for other reasons, Open calls OnFailed.
 func Open(dir string, o Options) (*Store, error) {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		dir = absolute
@@ -137,7 +136,7 @@ func (s *Store) initialize() error {
 // isWritable reports whether the store can still store content.
 func (s *Store) isWritable() bool { return s != nil && !s.broken.Load() }
 
-// fail stops storing content. It ignores errors of canceled contexts.
+// fail stops storing content. It ignores errors that are caused by canceled contexts.
 func (s *Store) fail(err error) {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return
@@ -170,8 +169,8 @@ func (s *Store) write(path string, content []byte) error {
 	return f.Commit()
 }
 
-// entryPath returns the path of an entry by its digest. It returns false if the store doesn't
-// support the digest.
+// entryPath returns the path of an entry by its digest. It returns false if the store
+// doesn't support the digest.
 func (s *Store) entryPath(kind string, d digest.Digest) (string, bool) {
 	if d.Validate() != nil || d.Algorithm() != digest.SHA256 {
 		return "", false

@@ -26,9 +26,9 @@ const (
 )
 
 const (
-	// maxRecord limits the size of a record, in bytes. maxRecordValues limits its JSON
-	// values. Both limits allow 100,000 files per package, the maximum of package
-	// packagezip.
+	// maxRecord limits the size of a record, in bytes. maxRecordValues limits the
+	// number of its JSON values. Both limits allow 100,000 files per package, the
+	// maximum in package packagezip.
 	maxRecord       = 64 << 20
 	maxRecordValues = 800_000
 )
@@ -102,7 +102,7 @@ func (t *Tree) open() (err error) {
 		return err
 	}
 	if info, err := os.Lstat(filepath.Join(t.dir, nameFiles)); err != nil || !info.IsDir() {
-		return errors.New("the directory of the package's files is missing")
+		return errors.New("the directory with the package's files is missing")
 	}
 	if t.files, err = os.OpenRoot(filepath.Join(t.dir, nameFiles)); err != nil {
 		return err
@@ -139,8 +139,8 @@ func readRecord(path string) (r treeRecord, err error) {
 	return r, nil
 }
 
-// hash reads all files. They must have the names and modes of the record, and must not change
-// at the same time.
+// hash reads all files. It returns an error if names, modes, or contents differ from
+// the record, or if a file changes while being read.
 func (t *Tree) hash(now []atomicfile.Entry) error {
 	form := func(a, b atomicfile.Entry) bool { return a.Name == b.Name && a.Executable == b.Executable }
 	if !slices.EqualFunc(now, t.record.Files, form) {
@@ -154,7 +154,7 @@ func (t *Tree) hash(now []atomicfile.Entry) error {
 		return &sums.MismatchError{Name: t.dir, Got: h1, Want: t.record.Unpacked}
 	}
 	if after, err := atomicfile.ListFiles(t.files); err != nil || !slices.Equal(after, now) {
-		return errors.New("files changed while they were read")
+		return errors.New("files changed while being read")
 	}
 	return nil
 }
@@ -164,8 +164,8 @@ func (t *Tree) Hashes() Hashes { return t.record.Hashes }
 
 // CopyTo copies the package to an existing empty directory, and flushes the copy to
 // disk. If a file has changed, CopyTo returns an error and removes the package from the
-// store. After an error, the directory can contain a part of the package. The caller
-// must then remove it.
+// store. After an error, the directory can contain part of the package. The caller must
+// then remove the directory.
 func (t *Tree) CopyTo(ctx context.Context, dir string) error {
 	to, err := os.OpenRoot(dir)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
 	final, ok := s.entryPath(nameUnpacked, d)
 	if !ok {
-		return fmt.Errorf("invalid digest %q of a zip", d)
+		return fmt.Errorf("invalid zip digest %q", d)
 	}
 	if err := s.initialize(); err != nil {
 		return err

@@ -1,7 +1,6 @@
-// Package sums implements the checksums of provider packages. It doesn't use the
-// network.
+// Package sums implements checksums for provider packages. It doesn't use the network.
 //
-//   - SHA256SUMS: the document that lists the SHA-256 checksum of every file of a
+//   - SHA256SUMS: the document that lists the SHA-256 checksum of every file in a
 //     release ([File]). The checksum is also the digest of the OCI blob.
 //   - zh: the same checksum in the format of lock files ([ZH], [ParseZH]).
 //   - h1: a hash of the contents of an archive, which doesn't depend on how they are

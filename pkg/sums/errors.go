@@ -16,7 +16,7 @@ type FileError struct {
 	// differ only in a prefix "*" or "./", as written by sha256sum. OpenTofu compares
 	// names exactly.
 	Listed string
-	// Line is the number of the malformed line. If zero, Problem is about the entire
+	// Line is the number of the malformed line. If zero, Problem applies to the entire
 	// document.
 	Line int
 	// Problem describes a malformed document, without a final period.

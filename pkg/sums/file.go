@@ -32,8 +32,8 @@ func (f File) Lookup(name string) (digest.Digest, bool) {
 }
 
 // Find returns the digest of a file. It returns a *[FileError] if the document does not
-// list the file, if a line about the file is malformed, or if two lines about the file
-// differ.
+// list the file, if a line for the file is malformed, or if two lines for the file have
+// different checksums.
 func (f File) Find(name string) (digest.Digest, error) {
 	if d, found := f.sums[name]; found {
 		return d, nil
@@ -72,8 +72,8 @@ func (f File) Bytes() []byte {
 	return b.Bytes()
 }
 
-// Check compares a digest with the digest that the document lists for a file. It returns a
-// *[MismatchError] or an error of [File.Find].
+// Check returns a *[MismatchError] if a digest differs from the digest that the
+// document lists for a file. It also returns the errors of [File.Find].
 func (f File) Check(name string, d digest.Digest) error {
 	want, err := f.Find(name)
 	if err != nil {

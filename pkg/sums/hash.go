@@ -30,7 +30,7 @@ func ParseZH(s string) (digest.Digest, error) {
 	encoded, found := strings.CutPrefix(s, prefixZH)
 	d := digest.NewDigestFromEncoded(digest.SHA256, encoded)
 	if !found || d.Validate() != nil {
-		return "", fmt.Errorf("invalid hash %q: want \"zh:\" and 64 lower-case hexadecimal digits", s)
+		return "", fmt.Errorf("invalid hash %q: want \"zh:\" followed by 64 lower-case hexadecimal digits", s)
 	}
 	return d, nil
 }
@@ -43,7 +43,7 @@ func ParseH1(s string) (string, error) {
 	// The decoder ignores line breaks and surplus bits, so compare with the canonical
 	// encoding.
 	if !found || err != nil || len(raw) != h1Bytes || base64.StdEncoding.EncodeToString(raw) != encoded {
-		return "", fmt.Errorf("invalid hash %q: want \"h1:\" and the base64 encoding of %d bytes", s, h1Bytes)
+		return "", fmt.Errorf("invalid hash %q: want \"h1:\" followed by the base64 encoding of %d bytes", s, h1Bytes)
 	}
 	return s, nil
 }

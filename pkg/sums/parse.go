@@ -10,7 +10,7 @@ import (
 )
 
 // maxFileSize is the maximum size of a SHA256SUMS document. A document for a few dozen
-// platforms has only a few kilobytes.
+// platforms is only a few kilobytes long.
 const maxFileSize = 4 << 20
 
 // hexLength is the length of a SHA-256 checksum in hexadecimal digits.
@@ -25,9 +25,10 @@ const byteOrderMark = "\xef\xbb\xbf"
 // ignored. A malformed line affects only the file that it names. Names are compared
 // exactly, so "*name" and "./name" differ from "name".
 //
-// OpenTofu uses the first line that names a file. [File.Find] is stricter. All lines about a
-// file must have the same checksum, because users might compare the file with any of
-// them. Parse returns a *[FileError] if the document is too large or no line is valid.
+// OpenTofu uses the first line that names a file. [File.Find] is stricter. All lines
+// for a file must have the same checksum, because users might compare the file with any
+// of them. Parse returns a *[FileError] if the document is too large or no line is
+// valid.
 //
 // The rules are in OpenTofu's internal/getproviders/package_authentication.go.
 func Parse(data []byte) (File, error) {
@@ -71,7 +72,7 @@ func twoWords(line string) (first, second string) {
 	return first, ""
 }
 
-// add adds the checksum of a file. If the line is invalid, add returns its problem.
+// add adds the checksum of a file. If the line is invalid, add returns the reason.
 func (f File) add(name, sum string) problem {
 	switch before, found := f.sums[name]; {
 	case f.invalid[name].problem != "":
@@ -95,7 +96,7 @@ func isChecksum(word string) bool {
 	return err == nil
 }
 
-// markInvalid records the first problem of a file and removes its checksum.
+// markInvalid records the first problem with a file and removes the file's checksum.
 func (f File) markInvalid(name string, why flaw) {
 	if _, known := f.invalid[name]; !known {
 		f.invalid[name] = why
@@ -103,14 +104,14 @@ func (f File) markInvalid(name string, why flaw) {
 	delete(f.sums, name)
 }
 
-// flaw is the problem of a line. It is small, because a document can have hundreds of
+// flaw is a problem with a line. It is small, because a document can have hundreds of
 // thousands of malformed lines.
 type flaw struct {
 	line    int
 	problem problem
 }
 
-// problem describes why a line is invalid, without a final period.
+// problem is the reason a line is invalid, without a final period.
 type problem string
 
 const (

@@ -148,9 +148,9 @@ func openTofus(document []byte, name string) []byte {
 	return nil
 }
 
-// FuzzOpenTofusRule compares Find with OpenTofu's rule. Both must find the same
+// FuzzFindLikeOpenTofu compares Find with OpenTofu's rule. Both must find the same
 // checksum unless lines about the file disagree.
-func FuzzOpenTofusRule(f *testing.F) {
+func FuzzFindLikeOpenTofu(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		word := openTofus(data, name)
 		var theirs [32]byte

@@ -30,8 +30,8 @@ type verifyingReader struct {
 	read   int64
 	held   [1]byte // the newest byte, if read > 0
 	spare  [1]byte // buffer for reading if the caller's buffer has only one byte
-	srcErr error   // error of the source, which is returned after the remaining bytes
-	err    error   // error of every further Read
+	srcErr error   // error from the source, which is returned after the remaining bytes
+	err    error   // error that every subsequent Read returns
 }
 
 // NewReader returns a reader that verifies the content of r against a SHA-256 digest
@@ -40,7 +40,7 @@ type verifyingReader struct {
 //   - a *[MismatchError] if the digest differs;
 //   - a *[SizeError] if the content is too long or too short (if the size is unknown,
 //     truncated content has a different digest);
-//   - an error of r, prefixed with the name;
+//   - an error from r, prefixed with the name;
 //   - an error before anything is read if d is not a valid SHA-256 digest.
 func NewReader(r io.Reader, name string, size int64, d digest.Digest) io.Reader {
 	v := &verifyingReader{src: r, name: name, size: size, want: d, hash: sha256.New()}

@@ -92,7 +92,7 @@ func TestReaderContract(t *testing.T) {
 	}
 }
 
-// repeats checks that further reads return the same error.
+// repeats checks that subsequent reads return the same error.
 func repeats(t *testing.T, r io.Reader, err error) {
 	t.Helper()
 	for range 3 {

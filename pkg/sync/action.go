@@ -13,11 +13,12 @@ import (
 type Kind string
 
 const (
-	// Mirror publishes a release of the origin registry that the target doesn't have.
+	// Mirror publishes a release that is missing from the target and comes from the
+	// origin registry.
 	Mirror Kind = "mirror"
 	// Copy copies a release from another target.
 	Copy Kind = "copy"
-	// Stage publishes a release of the origin registry as pending.
+	// Stage publishes a release from the origin registry as pending.
 	Stage Kind = "stage"
 	// Extend adds platforms or documents to an existing release.
 	Extend Kind = "extend"
@@ -26,16 +27,16 @@ const (
 	// Restore adds the version tag to a pruned release again, because it is selected
 	// again.
 	Restore Kind = "restore"
-	// Hold postpones a step until a certain time, or until a later run if this run has
-	// reached a limit.
+	// Hold postpones a step to a later run, for example until the release is old
+	// enough.
 	Hold Kind = "hold"
 	// Skip does nothing, because the version is denied.
 	Skip Kind = "skip"
-	// Pending does nothing, because the release waits for approval.
+	// Pending does nothing, because the release is waiting for approval.
 	Pending Kind = "pending"
 	// Deny denies an existing or pending release.
 	Deny Kind = "deny"
-	// Mark records the date from which a release is no longer selected.
+	// Mark records the date on which a release stopped being selected.
 	Mark Kind = "mark"
 	// Unmark deletes the recorded date of a release, because the release is selected
 	// again.
@@ -86,9 +87,9 @@ type Action struct {
 	Eligible time.Time `json:"eligible,omitzero"`
 	// Locked lists the declared lock files that select a version to deny.
 	Locked []string `json:"locked,omitempty"`
-	// Conflicts lists the reasons of a conflict.
+	// Conflicts lists the reasons for a conflict.
 	Conflicts []string `json:"conflicts,omitempty"`
-	// Err is the error of an action of the kind [Fail].
+	// Err is the reason for an action of the kind [Fail].
 	Err error `json:"-"`
 }
 
@@ -97,8 +98,8 @@ type Result struct {
 	Action Action
 	// Published is the result of publishing, for actions that publish.
 	Published publish.Result
-	// Err is the error of a failed action, or nil if the action succeeded.
+	// Err is the reason the action failed, or nil if it succeeded.
 	Err error
-	// Bytes is the size of the zips that were sent.
+	// Bytes is the total size of the zips that were sent.
 	Bytes int64
 }

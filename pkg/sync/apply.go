@@ -20,7 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// maxMoves is the maximum number of attempts after another run has moved a tag.
+// maxMoves is the maximum number of times that an action is repeated because another
+// run has moved a tag.
 const maxMoves = 5
 
 // errNotRemoved is returned for removals if another action for the repository has
@@ -30,7 +31,7 @@ var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, becau
 // Apply performs the actions of a plan, and reports all actions to OnResult. A failed
 // action stops only the actions that depend on it: copies of its release, and removals
 // in its repository. A later run continues where an interrupted run stopped. If ctx is
-// canceled, Apply doesn't start further releases and returns the context's error.
+// canceled, Apply doesn't start any more releases and returns the context's error.
 func (p *Plan) Apply(ctx context.Context, o Options) error {
 	if p.opened == nil {
 		return errors.New("applying a plan: the plan was not created by NewPlan")
@@ -74,11 +75,11 @@ func (p *progress) fail(a Action) {
 	p.failed[a.Repository], p.failed[releaseIn(a.Repository, a)] = true, true
 }
 
-// releaseIn identifies the release of an action in a repository.
+// releaseIn returns a key for the release of an action in a repository.
 func releaseIn(repository string, a Action) string { return repository + ":" + a.Version.String() }
 
 // unitsOf divides the actions of a plan into units. It preserves the order, so the
-// removals for a provider start after the provider's other units.
+// removals for a provider start after its other units.
 func unitsOf(actions []Action) []unit {
 	var units []unit
 	for i, a := range actions {
@@ -111,7 +112,7 @@ type applier struct {
 // apply performs the actions of a unit.
 func (x *applier) apply(ctx context.Context, u unit) []Result {
 	if u.actions[0].Kind.phase() > 0 {
-		u.releases.Wait() // these units were started earlier
+		u.releases.Wait() // earlier units are already running, so this can't deadlock
 		return x.remove(ctx, u)
 	}
 	defer u.releases.Done()
@@ -223,8 +224,8 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	return x.publish(ctx, x.opened[a.Source], repo, a.Provider, a.Version, options)
 }
 
-// history returns the earlier releases in a repository. Their keys are compared with
-// the keys of new releases.
+// history returns the signer history of a repository. The keys of its releases are
+// compared with the keys of new releases.
 func (x *applier) history(a Action, s Settings, repo repository.Repository) *trust.SignerHistory {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -237,8 +238,8 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	return h
 }
 
-// deny applies the deny block of the declaration or the end of a gate's allowance,
-// regardless of the plan.
+// deny denies a version because of a deny block or an expired allow decision of a gate.
+// The reason comes from the block or gate, not from the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
 	o, err := x.denial(ctx, repo, a)
 	if err != nil {
@@ -246,13 +247,14 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	}
 	o.Aliases = x.wanted[a.Provider].Settings.Aliases
 	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
-	if err == nil && done.Live != nil {
-		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.Live)
+	if err == nil && done.VersionTagError != nil {
+		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
 	}
 	return err
 }
 
-// denial returns the reason for a denial, and who made the decision.
+// denial returns the reason for a denial and the name of the person or gate that made
+// the decision.
 func (x *applier) denial(ctx context.Context, repo repository.Repository, a Action) (o approval.DenyOptions, err error) {
 	for _, block := range x.Declaration.Denials {
 		if block.Denies(a.Provider, a.Version) {

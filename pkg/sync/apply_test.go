@@ -199,7 +199,7 @@ func applied(t *testing.T, p *sync.Plan, o sync.Options) (string, []sync.Result)
 	return strings.Join(lines, ", "), results
 }
 
-// expect plans, applies, and checks the results. It also checks that no further actions
+// expect plans, applies, and checks the results. It also checks that no other actions
 // are necessary.
 func (m *mirrored) expect(t *testing.T, want string) []sync.Result {
 	t.Helper()

@@ -29,8 +29,8 @@ const maxNumber = 1_000_000
 // position returns "FILE:LINE" for the start of a range.
 func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
-// parseArguments calls the function for each argument of a block, in the order of the
-// file. It returns an error for arguments without a function and for missing required
+// parseArguments calls the function in parse for each argument of a block, in file
+// order. It returns an error for arguments without a function and for missing required
 // arguments. at is the range of the block.
 func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
@@ -108,7 +108,7 @@ func oneOf[T ~string](words ...string) func(*hcl.Attribute) (T, error) {
 func line(a *hcl.Attribute) (string, error) {
 	s, err := stricthcl.String(a.Name, a.Expr)
 	if err == nil && (strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl)) {
-		err = stricthcl.Wrong(a.Expr.Range(), "%s must be one line, and not empty", a.Name)
+		err = stricthcl.Wrong(a.Expr.Range(), "%s must be a single line that is not empty", a.Name)
 	}
 	return s, err
 }

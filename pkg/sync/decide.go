@@ -17,13 +17,13 @@ import (
 // facts contains the gathered facts about one provider.
 type facts struct {
 	wanted Wanted
-	// versions contains the versions of the origin registry. If they are unknown, err
-	// describes the cause.
+	// versions contains the versions in the origin registry. If they are unknown, err
+	// is the reason.
 	versions []provider.Version
 	err      error
 	dates    mirror.Dates
-	// targets contains the targets of the provider, and the targets that they copy from. Sources
-	// precede their copies.
+	// targets contains the targets of the provider, and the targets that they copy
+	// from. Sources precede their copies.
 	targets []targetFacts
 }
 
@@ -36,15 +36,15 @@ type targetFacts struct {
 	// the target is only a source of copies.
 	writes bool
 	tags   artifact.Tags
-	// unlisted reports that the registry doesn't permit listing tags, so each release is checked.
+	// unlisted reports whether the registry doesn't permit listing tags, so each
+	// release is checked.
 	unlisted bool
-	// record is the sync record. If the record is unknown, recordErr describes the
-	// cause.
+	// record is the sync record. If the record is unknown, recordErr is the reason.
 	record    artifact.SyncRecord
 	recordErr error
-	// expired contains the live versions whose allowance has expired.
+	// expired contains the released versions whose gate approval has expired.
 	expired map[provider.Version]*repository.ExpiredError
-	// err describes why the tags are unknown.
+	// err is the reason the tags are unknown, or nil.
 	err error
 	// checks contains the results of dry runs.
 	checks map[provider.Version]check
@@ -67,7 +67,7 @@ type rules struct {
 }
 
 // decision contains the actions for one provider. If the decision requires more facts,
-// the other fields are incomplete.
+// undated or unchecked is not empty, and the actions are incomplete.
 type decision struct {
 	actions   []Action
 	unchanged int
@@ -118,7 +118,7 @@ type state struct {
 	tagged, pending, pruned, denied map[provider.Version]bool
 	// changed contains the versions whose release changes.
 	changed map[provider.Version]bool
-	// failed reports that some facts are unknown, so nothing is pruned.
+	// failed reports whether some facts are unknown, so nothing is pruned.
 	failed bool
 }
 
@@ -178,7 +178,7 @@ func (d *decider) decideTarget(i int) {
 	}
 }
 
-// action returns an action for a version, without a kind.
+// action returns an action for a version in a target. The caller sets its Kind.
 func (d *decider) action(i int, v provider.Version) Action {
 	t := d.targets[i]
 	return Action{Target: t.name, Repository: t.repository, Provider: d.wanted.Address, Version: v, Tag: artifact.Tag(v)}
@@ -199,7 +199,8 @@ func (d *decider) add(a Action, k Kind, reason string) *Action {
 	return &d.actions[len(d.actions)-1]
 }
 
-// fail adds a failure that doesn't belong to a target. It adds each failure only once.
+// fail adds a failure that doesn't concern a specific target. It adds each failure only
+// once.
 func (d *decider) fail(v provider.Version, err error) {
 	if key := v.String() + " " + err.Error(); !d.failures[key] {
 		d.failures[key] = true
@@ -217,8 +218,8 @@ func (d *decider) denial(v provider.Version) (Denial, bool) {
 	return Denial{}, false
 }
 
-// isDenied reports whether a version is denied by a deny block, in a target, or in a
-// target from which this target copies the version.
+// isDenied reports whether a version is denied by a deny block, in the given target, or
+// in one of the target's sources.
 func (d *decider) isDenied(i int, v provider.Version) bool {
 	for ; i >= 0; i = d.targets[i].from {
 		if d.states[i].denied[v] {
@@ -286,8 +287,8 @@ func (d *decider) selectFrom(i int, r Requirement, versions []provider.Version, 
 		mirror.Candidates{Versions: versions, Denied: denied, IsStored: isStored, Dates: d.dates})
 }
 
-// merge adds a requirement to a version. If one requirement selects a version, the
-// version is not held back because of another requirement.
+// merge records that a requirement selects a version. If one requirement selects a
+// version, no other requirement holds it back.
 func merge(s selected, item mirror.Item, r Requirement, exact bool) selected {
 	if len(s.from) == 0 || item.Held == nil && item.Err == nil {
 		s.Item = item

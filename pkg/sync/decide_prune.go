@@ -73,18 +73,18 @@ func (d *decider) removable(a Action, k Kind, was, removed string, since time.Ti
 // oldest is earlier than the date of any sync record.
 var oldest = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
-// isPlausible reports whether a date of a sync record can be correct. Implausible dates
+// isPlausible reports whether a date in a sync record can be correct. Implausible dates
 // were written by a host with a wrong clock, and are treated as unknown.
 func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.After(now) }
 
 // unselected returns the existing versions of a target that can be removed. Such a
 // version is neither denied nor pending, and is not one of the previous versions to
-// keep. No requirement selects it, neither from the origin's versions nor from the
-// versions that the target has after this run.
+// keep. No requirement selects it from the origin's versions or from the versions that
+// the target will have after this run.
 func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
-	// Versions that have not arrived don't displace existing versions. Versions that
-	// the origin has withdrawn remain selected.
+	// Versions that the target doesn't have yet don't displace existing versions.
+	// Versions that the origin has withdrawn remain selected.
 	selected := d.selectStored(i, s.tagged)
 	for v, w := range wanted {
 		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {
@@ -109,8 +109,8 @@ func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[pr
 	return unselected
 }
 
-// selectStored returns the versions that the requirements select from sets of versions.
-// It ignores the origin's list of versions and the age of versions.
+// selectStored returns the versions that the requirements select from the given sets.
+// It ignores the origin's version list and the age of versions.
 func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[provider.Version]bool {
 	stored := slices.DeleteFunc(newestFirst(sets...), func(v provider.Version) bool { return d.isDenied(i, v) })
 	selected := map[provider.Version]bool{}
@@ -128,11 +128,13 @@ func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[pro
 	return selected
 }
 
-// defaultMaxDelete is the maximum number of removals in a run without a prune block.
+// defaultMaxDelete is the maximum number of releases that a run denies if the
+// declaration has no prune block.
 const defaultMaxDelete = 20
 
 // restrain applies the rules that span all actions of a shard, and sorts the actions.
-// order contains the names of the targets.
+// problems reports whether files could not be read. order contains the names of the
+// targets.
 func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
 	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
 		checked := a.Version != provider.Version{} && a.Source == "" // the check might have failed at the origin
@@ -167,8 +169,8 @@ func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []
 	return actions
 }
 
-// sortActions sorts actions by provider, phase, version, and target. Actions without a
-// tag come first.
+// sortActions sorts actions by provider, phase, version, and target. Within a phase,
+// actions without a tag come first.
 func sortActions(actions []Action, order []string) {
 	position := func(a Action) int { return slices.Index(order, a.Target) }
 	slices.SortStableFunc(actions, func(a, b Action) int {
@@ -177,8 +179,8 @@ func sortActions(actions []Action, order []string) {
 	})
 }
 
-// phase returns the position of a kind among the actions for a provider. Sync records
-// are updated and versions are removed only after releases are published.
+// phase returns the phase in which the actions of a kind are performed for a provider.
+// Sync records are updated and versions are removed only after releases are published.
 func (k Kind) phase() int {
 	switch k {
 	case Mark, Unmark, PruneTag, Delete:
@@ -187,8 +189,8 @@ func (k Kind) phase() int {
 	return 0
 }
 
-// part returns the part of a limit that applies to a shard. The parts of all shards add
-// up to the limit.
+// part returns a shard's share of a limit. The shares of all shards add up to the
+// limit.
 func (s Shard) part(limit int) int {
 	if s.Count <= 1 {
 		return limit

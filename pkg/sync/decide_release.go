@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -55,7 +56,7 @@ func (d *decider) decideRelease(i int, v selected) {
 	}
 }
 
-// tooYoung explains why a version is held back.
+// tooYoung returns the reason a version is held back.
 func tooYoung(held *mirror.TooYoungError) string {
 	if held.Published.IsZero() {
 		return "the origin has no publication date"
@@ -75,7 +76,7 @@ func (d *decider) change(i int, a Action, k Kind, reason string) {
 	d.states[i].tagged[a.Version], d.states[i].changed[a.Version] = true, true
 }
 
-// whyDenied explains why a version is skipped.
+// whyDenied returns the reason a version is skipped.
 func (d *decider) whyDenied(i int, v provider.Version) string {
 	if block, denied := d.denial(v); denied {
 		return "denied by " + block.Position + ": " + block.Reason
@@ -127,10 +128,13 @@ func (d *decider) decideExisting(i int, a Action, reason string) {
 	}
 	a.Tag, a.From = cmp.Or(c.plan.Tag, a.Tag), c.plan.From
 	conflict, isConflict := errors.AsType[*repository.ConflictError](c.err)
+	unlocked, isUnlocked := errors.AsType[*lock.HashError](c.err)
 	isPending := a.Tag == artifact.PendingTag(a.Version)
 	switch {
 	case isConflict:
 		d.add(a, Conflict, "").Conflicts = conflict.Reasons
+	case isUnlocked:
+		d.add(a, Conflict, "").Conflicts = []string{unlocked.Within(a.Provider, a.Version)}
 	case c.err != nil:
 		d.add(a, Fail, "").Err = c.err
 		d.states[i].failed = true

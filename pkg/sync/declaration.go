@@ -17,13 +17,14 @@ type Declaration struct {
 	Path string
 	// Digest is the digest of the declaration's content.
 	Digest digest.Digest
-	// Trust is the path of the trust file, or empty.
+	// Trust is the path of the trust file. It is empty if no trust file is used.
 	Trust string
 	// Sources lists the files that contain PROVIDERs.
 	Sources []string
 	// LockFiles lists the names and patterns of lock files.
 	LockFiles []string
-	// Roots lists the directories of root configurations, and patterns of directories.
+	// Roots lists the directories of root configurations, and patterns that match
+	// directories.
 	Roots []string
 	// Targets lists the targets. A target with From comes after the target that From
 	// specifies.
@@ -49,7 +50,7 @@ type Target struct {
 	Name     string
 	Template template.Template
 	// Modules is the template for the repositories of modules. It is the zero value if
-	// the target receives no modules.
+	// no modules are mirrored to the target.
 	Modules template.ModuleTemplate
 	// From is the name of the target from which releases are copied. If empty, they are
 	// mirrored from origin registries.
@@ -60,13 +61,13 @@ type Target struct {
 // Versions.
 type Denial struct {
 	Pattern Pattern
-	// Versions is the constraint of the denied versions.
+	// Versions is the constraint that denied versions meet.
 	Versions provider.Constraint
 	// Reason explains why the versions are denied.
 	Reason string
 	// By is the person who made the decision. It can be empty.
 	By string
-	// Position is the line of the block, such as "mirror.hcl:12".
+	// Position is the file and line of the block, such as "mirror.hcl:12".
 	Position string
 }
 
@@ -77,7 +78,7 @@ func (d Denial) Denies(a provider.Address, v provider.Version) bool {
 }
 
 // includes reports whether a version meets a constraint. A pre-release is included if
-// its release meets the constraint.
+// its final release meets the constraint.
 func includes(c provider.Constraint, v provider.Version) bool {
 	r := provider.Requirement{Constraint: c}
 	return c.Allows(v) || len(r.PreReleases([]provider.Version{v})) > 0

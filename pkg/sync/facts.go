@@ -1,6 +1,7 @@
 package sync
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -56,7 +57,7 @@ func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repo
 	return f, repos
 }
 
-// source returns the source that has a provider or module.
+// source returns the source for a provider or module.
 func (o Options) source(a provider.Address) provider.Source {
 	if isModule(a) {
 		return o.Modules
@@ -73,7 +74,7 @@ func (o Options) open(t Target, a provider.Address) (repository.Repository, erro
 	return o.Open(ref)
 }
 
-// needsVersions reports whether a requirement matches more than one version.
+// needsVersions reports whether a requirement can match more than one version.
 func (w Wanted) needsVersions() bool {
 	return !w.Settings.None && slices.ContainsFunc(w.Requirements, func(r Requirement) bool {
 		_, exact := w.exact(r)
@@ -88,8 +89,8 @@ func (w Wanted) exact(r Requirement) (provider.Version, bool) {
 	return v, exact && (r.Locked || !w.Settings.None || r.Constraint.String() != w.Settings.Versions.String())
 }
 
-// targetsOf returns the targets in the settings of a provider, and the targets from
-// which they copy. Sources precede their copies.
+// targetsOf returns the targets in the settings of a provider, and the targets that
+// they copy from. Sources precede their copies.
 func (d *Declaration) targetsOf(s Settings) []Target {
 	needed := map[string]bool{}
 	for _, t := range slices.Backward(d.Targets) {
@@ -131,6 +132,10 @@ func (o Options) checkReleases(ctx context.Context, f facts, i int, repos []repo
 			source = repos[t.from]
 		}
 		done, err := o.publish(ctx, source, repos[i], f.wanted.Address, versions[n], options)
+		for _, p := range done.Packages {
+			p.Package.Address, p.Package.Version = f.wanted.Address, versions[n]
+			err = cmp.Or(err, o.locked.Check(p.Package))
+		}
 		return check{done.Plan, err}, true
 	}, func(c check) {
 		t.checks[versions[n]] = c
@@ -161,7 +166,7 @@ func (o Options) publish(ctx context.Context, from repository.Reader, to reposit
 
 // existing returns the declared platforms that a release has. It returns all declared
 // platforms if the release has none of them, or if the source can't list the release's
-// platforms. In these cases, publishing returns the error.
+// platforms. In both cases, publishing returns any error.
 func (o Options) existing(ctx context.Context, a provider.Address, v provider.Version, declared []provider.Platform) []provider.Platform {
 	list := provider.CapabilitiesOf(o.Source).Platforms
 	if len(declared) == 0 || list == nil {

@@ -23,7 +23,7 @@ func (d *Declaration) readGates(blocks []labeled) error {
 	for _, b := range blocks {
 		g := gate.Gate{Name: b.Label, Named: true}
 		if !targetName.MatchString(g.Name) {
-			return stricthcl.Wrong(b.Range, "invalid name %q: must be up to 64 letters, digits, dots, dashes, and underscores", g.Name)
+			return stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name)
 		}
 		if d.gates.Has(g.Name) {
 			return stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name)
@@ -47,7 +47,7 @@ func (d *Declaration) readGates(blocks []labeled) error {
 	return nil
 }
 
-// readCommand reads a program and its arguments, which can be equal.
+// readCommand reads a program and its arguments, which can contain duplicates.
 func readCommand(a *hcl.Attribute) (command []string, err error) {
 	err = stricthcl.Strings(a.Name, a.Expr, func(word string, _ hcl.Range) error {
 		command = append(command, word)
@@ -82,14 +82,14 @@ func words(known []string) func(*hcl.Attribute) ([]string, error) {
 func readVariables(a *hcl.Attribute) ([]string, error) {
 	return list(a, func(s string) (string, error) {
 		if !variable.MatchString(s) {
-			return "", errors.New("must contain names of environment variables") // the value might be a secret
+			return "", errors.New("must contain the names of environment variables") // the value might be a secret
 		}
 		return s, nil
 	})
 }
 
-// applyGates removes the denials that gates reconsider from the tags of a repository, and
-// finds live versions whose allowance has expired.
+// applyGates removes from t.tags the tags of denials that gates will reconsider, and
+// finds released versions whose gate approval has expired.
 func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository.Repository) error {
 	if len(o.Declaration.gates) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository
 	return failed
 }
 
-// decideExpired adds the actions for live versions whose allowance has expired.
+// decideExpired adds the actions for released versions whose gate approval has expired.
 func (d *decider) decideExpired(i int) {
 	for _, v := range newestFirst(d.targets[i].expired) {
 		expired, a := d.targets[i].expired[v], d.action(i, v)
@@ -142,8 +142,9 @@ func (d *decider) decideExpired(i int) {
 	}
 }
 
-// gated describes the result of an action that a gate has denied or held. stopped
-// contains the reasons for repositories that did not get the release.
+// gated changes the result of an action if a gate has denied the release or kept it
+// pending. It then adds the reason to stopped, under the name of the repository that
+// did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
 	case held != nil && r.Err == nil:

@@ -73,7 +73,7 @@ func TestApplyGates(t *testing.T) {
 	}
 }
 
-// TestApplyDeniesExpired checks that a live version is denied after its allowance has
+// TestApplyDeniesExpired checks that a released version is denied after its allowance has
 // expired only with on_expiry = "deny", and that the gate can lift this denial.
 func TestApplyDeniesExpired(t *testing.T) {
 	t.Parallel()

@@ -15,23 +15,34 @@ import (
 // unknown.
 const exampleRepository = "ghcr.io/acme/providers/{namespace}/{type}"
 
-// newDeclaration is the template of new declarations. Lines that start with "# " and a
+// newDeclaration is the template for new declarations. Lines that start with "# " and a
 // lower-case letter or a brace are examples.
 //
 //go:embed init.hcl.tmpl
 var newDeclaration string
 
-// Template returns a declaration with comments that explain the arguments. It selects
-// the given providers and the providers in lock files. lockFiles contains names or
-// patterns. repository is the repository template of the target, in either form. If it
-// is empty, the declaration contains an example.
-func Template(wanted []provider.Requirement, repository string, lockFiles ...string) []byte {
+// TemplateOptions configures [Template].
+type TemplateOptions struct {
+	// Wanted contains the providers to select.
+	Wanted []provider.Requirement
+	// Repository is the repository template of the target, in one of the forms that
+	// package template supports. If it is empty, the declaration contains an example.
+	Repository string
+	// LockFiles contains names or patterns of lock files that select providers.
+	LockFiles []string
+	// Trust is the name of the trust file. If it is empty, the declaration has no trust
+	// file.
+	Trust string
+}
+
+// Template returns a declaration with comments that explain the arguments.
+func Template(o TemplateOptions) []byte {
 	type block struct {
 		Name     string
 		Versions []string
 	}
 	var providers []block
-	wanted = slices.SortedStableFunc(slices.Values(wanted), func(a, b provider.Requirement) int { return a.Address.Compare(b.Address) })
+	wanted := slices.SortedStableFunc(slices.Values(o.Wanted), func(a, b provider.Requirement) int { return a.Address.Compare(b.Address) })
 	for _, r := range wanted {
 		name := strings.TrimPrefix(r.Address.String(), string(provider.DefaultHost)+"/")
 		if len(providers) == 0 || providers[len(providers)-1].Name != name {
@@ -42,13 +53,14 @@ func Template(wanted []provider.Requirement, repository string, lockFiles ...str
 			last.Versions = append(last.Versions, text)
 		}
 	}
+	repository := o.Repository
 	for _, name := range []string{"hostname", "namespace", "type"} {
 		repository = strings.ReplaceAll(repository, "${"+name+"}", "{"+name+"}")
 	}
 	parsed := template.Must(template.New("").Funcs(template.FuncMap{"quote": quote}).Parse(newDeclaration))
 	var text bytes.Buffer
 	if err := parsed.Execute(&text, map[string]any{
-		"Providers": providers, "Repository": cmp.Or(repository, exampleRepository), "LockFiles": lockFiles,
+		"Providers": providers, "Repository": cmp.Or(repository, exampleRepository), "LockFiles": o.LockFiles, "Trust": o.Trust,
 	}); err != nil {
 		panic(err) // the template is invalid
 	}

@@ -38,7 +38,7 @@ func TestTemplate(t *testing.T) {
 			}
 			wanted = append(wanted, r)
 		}
-		text := string(sync.Template(wanted, test.repository, test.lockFiles...))
+		text := string(sync.Template(sync.TemplateOptions{Wanted: wanted, Repository: test.repository, LockFiles: test.lockFiles}))
 		if diff := cmp.Diff(string(hclwrite.Format([]byte(text))), text); diff != "" {
 			t.Errorf("%s: the format differs from tofu fmt (-want +got):\n%s", name, diff)
 		}

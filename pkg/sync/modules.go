@@ -15,9 +15,9 @@ func isModule(a provider.Address) bool { return strings.Contains(a.Type, "/") }
 // IsModule reports whether the address is the address of a module.
 func (w Wanted) IsModule() bool { return isModule(w.Address) }
 
-// ParseAddress parses the address of a provider, or "HOST/NAMESPACE/NAME/SYSTEM", the
-// address of a module, which it returns in the form of [module.Address.InRegistry].
-// Errors are of type *[provider.SyntaxError].
+// ParseAddress parses the address of a provider or a module. The address of a module is
+// "HOST/NAMESPACE/NAME/SYSTEM". It is returned in the form of
+// [module.Address.InRegistry]. Errors are of type *[provider.SyntaxError].
 func ParseAddress(s string) (provider.Address, error) {
 	if strings.Count(s, "/") < 3 {
 		return provider.ParseAddress(s)

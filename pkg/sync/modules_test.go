@@ -261,9 +261,9 @@ func TestModulePlans(t *testing.T) {
 func TestModulesWithoutTemplate(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		minimal + "module \"acme/vpc/aws\" {\n}\n": "mirror.hcl:5: module registry.opentofu.org/acme/vpc/aws is mirrored to target \"main\", which requires the argument modules",
-		"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  modules = \"ghcr.io/m/{name}\"\n}\nmodule \"acme/vpc/aws\" {\n}\nmodule \"acme/vpc/azure\" {\n}\n": "have the same repository ghcr.io/m/vpc: use more variables",
-		"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  modules = \"ghcr.io/a/{name}\"\n}\nmodule \"acme/vpc/aws\" {\n}\nprovider \"acme/vpc\" {\n}\n":     "have the same repository ghcr.io/a/vpc: use more variables",
+		minimal + "module \"acme/vpc/aws\" {\n}\n": "mirror.hcl:5: module registry.opentofu.org/acme/vpc/aws is mirrored to target \"main\", which lacks the argument modules",
+		"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  modules = \"ghcr.io/m/{name}\"\n}\nmodule \"acme/vpc/aws\" {\n}\nmodule \"acme/vpc/azure\" {\n}\n": "use the same repository ghcr.io/m/vpc; use more variables",
+		"version = 1\ntarget \"a\" {\n  repository = \"ghcr.io/a/{type}\"\n  modules = \"ghcr.io/a/{name}\"\n}\nmodule \"acme/vpc/aws\" {\n}\nprovider \"acme/vpc\" {\n}\n":     "use the same repository ghcr.io/a/vpc; use more variables",
 		minimal + "deny_module \"acme/vpc/aws\" {\n  versions = \"1.0.0\"\n  reason = \"x\"\n}\n":                                                                               "",
 	} {
 		d, err := parse(text)

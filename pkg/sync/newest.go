@@ -11,7 +11,7 @@ import (
 )
 
 // Newest returns the publication date of each provider's newest released version in the
-// provider's first target. It sends two requests for each provider of the shard, and
+// provider's first target. It sends two requests for each provider in the shard, and
 // omits providers whose date is unknown.
 func Newest(ctx context.Context, o Options) map[string]time.Time {
 	type dated struct {

@@ -10,6 +10,8 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -22,18 +24,18 @@ type Plan struct {
 	Declaration PlannedFile `json:"declaration"`
 	// Trust is the digest of the trust file. Without a trust file, it is empty.
 	Trust digest.Digest `json:"trust,omitempty"`
-	// Shard restricts the providers of the plan.
+	// Shard restricts the plan to the providers in a shard.
 	Shard Shard `json:"shard,omitzero"`
 	// CheckLevel is the name of the check level.
 	CheckLevel string `json:"check_level"`
 	// Actions contains the actions, sorted by provider, version, and target. Changes to
 	// sync records and removals follow the other actions for a provider.
 	Actions []Action `json:"items"`
-	// Summary is the number of actions of each kind.
+	// Summary counts the providers, unchanged releases, and actions.
 	Summary Summary `json:"summary"`
 
-	// publisher and opened contain the publisher and the repositories of the actions.
-	// Apply uses them again.
+	// publisher and opened contain the publisher and the repositories for the actions.
+	// Apply reuses them.
 	publisher *publish.Publisher
 	opened    map[string]repository.Repository
 }
@@ -44,7 +46,7 @@ type PlannedFile struct {
 	Digest digest.Digest `json:"digest"`
 }
 
-// Summary counts the releases of a plan.
+// Summary contains counts for a plan.
 type Summary struct {
 	// Providers is the number of providers in the shard.
 	Providers int `json:"providers"`
@@ -56,7 +58,7 @@ type Summary struct {
 
 // NewPlan compares the state of origin registries and repositories with a declaration.
 // It changes nothing. Failures are actions of the kind [Fail]. If two providers or
-// targets have the same repository, NewPlan returns an error of kind [provider.Misuse].
+// targets use the same repository, NewPlan returns an error of kind [provider.Misuse].
 func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	o = o.withDefaults()
 	if o.Modules == nil && slices.ContainsFunc(o.Wanted, Wanted.IsModule) {
@@ -69,7 +71,7 @@ func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 		Declaration: PlannedFile{o.Declaration.Path, o.Declaration.Digest}, Trust: o.Trust, Shard: o.Shard, CheckLevel: o.Check.String(),
 		publisher: o.Publisher, opened: map[string]repository.Repository{},
 	}
-	// 1. Decide for each provider.
+	// 1. Determine the actions for each provider.
 	var wanted []Wanted
 	for _, w := range o.Wanted {
 		if o.Shard.Has(w.Address) {
@@ -101,6 +103,17 @@ func (o Options) withDefaults() Options {
 	if o.Publisher == nil {
 		o.Publisher = &publish.Publisher{}
 	}
+	o.locked = nil
+	for _, w := range o.Wanted {
+		for _, r := range w.Requirements {
+			if v, exact := r.Constraint.Exact(); exact && r.Hashes != nil {
+				o.locked = o.locked.With(lockfile.Selection{Address: w.Address, Version: v, Hashes: r.Hashes})
+			}
+		}
+	}
+	if o.locked != nil {
+		o.Source = lock.NewSource(o.Source, o.locked, lock.Options{AllowUnlocked: true, TempDir: o.TempDir, Progress: o.Publisher.Progress}, nil)
+	}
 	if o.OnStart == nil {
 		o.OnStart = func(Action) {}
 	}
@@ -111,15 +124,15 @@ func (o Options) withDefaults() Options {
 }
 
 // CheckRepositories returns an error of kind [provider.Misuse] if two of the selected
-// providers and modules, or two targets, have the same repository. They would overwrite
-// each other's tags. It also returns an error if the target of a module has no template
-// for modules.
+// providers and modules, or two targets, use the same repository, because they would
+// overwrite each other's tags. It also returns an error if the target of a module has
+// no template for modules.
 func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	taken := map[string]string{}
 	for _, w := range wanted {
 		for _, t := range d.targetsOf(w.Settings) {
 			if !t.takes(w.Address) {
-				return provider.Errorf(provider.Misuse, "%s: module %s is mirrored to target %q, which requires the argument modules", w.Requirements[0].From, w.Address, t.Name)
+				return provider.Errorf(provider.Misuse, "%s: module %s is mirrored to target %q, which lacks the argument modules", w.Requirements[0].From, w.Address, t.Name)
 			}
 			ref, err := t.repository(w.Address)
 			if err != nil {
@@ -127,7 +140,7 @@ func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 			}
 			name := w.Address.String() + " in target " + t.Name
 			if other := taken[ref.String()]; other != "" {
-				return provider.Errorf(provider.Misuse, "%s and %s have the same repository %s: use more variables in the templates of targets", other, name, ref)
+				return provider.Errorf(provider.Misuse, "%s and %s use the same repository %s; use more variables in the target templates", other, name, ref)
 			}
 			taken[ref.String()] = name
 		}
@@ -135,7 +148,7 @@ func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	return nil
 }
 
-// add adds the decision for a provider. It keeps only repositories that an action
+// add adds the actions for a provider. It keeps only repositories that an action
 // changes.
 func (p *Plan) add(one planned) {
 	p.Summary.Unchanged += one.unchanged
@@ -150,8 +163,8 @@ func (p *Plan) add(one planned) {
 	}
 }
 
-// resolveTags sets From of the actions that move or delete tags. If the repository
-// lists a tag that doesn't exist, From stays empty.
+// resolveTags sets From for actions that move or delete tags. If the repository lists a
+// tag that doesn't exist, From stays empty.
 func (p *Plan) resolveTags(ctx context.Context) {
 	n := 0
 	schedule.Each(ctx, len(p.Actions), func(ctx context.Context, i int) (Action, bool) {
@@ -176,7 +189,7 @@ func (p *Plan) resolveTags(ctx context.Context) {
 	})
 }
 
-// count counts the actions.
+// count sets the number of actions of each kind in the summary.
 func (p *Plan) count() {
 	p.Summary.Actions = map[Kind]int{}
 	for _, a := range p.Actions {

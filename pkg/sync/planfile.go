@@ -16,7 +16,7 @@ import (
 const (
 	// maxPlanFile is the maximum size of a plan file in bytes. maxPlanValues is the
 	// maximum number of JSON values in a plan file. An action has about ten values and
-	// 500 bytes.
+	// is about 500 bytes long.
 	maxPlanFile   = 256 << 20
 	maxPlanValues = 8 << 20
 )
@@ -24,7 +24,7 @@ const (
 // StaleError reports that a plan can't be applied, because one of its inputs has
 // changed.
 type StaleError struct {
-	// Reason describes what has changed.
+	// Reason names the changed input.
 	Reason string
 }
 
@@ -43,8 +43,8 @@ func (p *Plan) Write(path string) error {
 	})
 }
 
-// ReadPlan reads a plan that [Plan.Write] has written. The file is not trusted. Pass
-// the plan to [Plan.Restrict].
+// ReadPlan reads a plan that [Plan.Write] has written. The file is not trusted, so
+// don't apply the plan directly. Instead, pass it to [Plan.Restrict].
 func ReadPlan(path string) (*Plan, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxPlanFile)
 	if err != nil {
@@ -55,7 +55,7 @@ func ReadPlan(path string) (*Plan, error) {
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: %w", path, err)
 	}
 	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, the output of sync apply --out
-		return nil, provider.Errorf(provider.Malformed, "%s: not a plan that sync plan --out wrote", path)
+		return nil, provider.Errorf(provider.Malformed, "%s: not a plan written by sync plan --out", path)
 	}
 	return &p, nil
 }
@@ -96,7 +96,7 @@ func (p *Plan) Restrict(approved *Plan) error {
 	return nil
 }
 
-// actionKey identifies an action in different plans.
+// actionKey identifies an action across plans.
 type actionKey struct {
 	kind                        Kind
 	target, repository, tag, by string

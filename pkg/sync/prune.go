@@ -89,7 +89,7 @@ func changedTag(tags artifact.Tags, a Action) string {
 }
 
 // edit adds the dates of actions to a record, and deletes the dates of versions that
-// have been deleted. Dates that another run has added are kept.
+// were deleted or are selected again. Dates that another run has added are kept.
 func (x *applier) edit(r *artifact.SyncRecord, tags artifact.Tags, actions []Action) {
 	now := x.Now().UTC()
 	tagged, pruned := set(tags.Tagged()), set(tags.Pruned())

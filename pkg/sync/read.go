@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// maxFile is the maximum size of a declaration, in bytes. A provider block has
-	// about 100 bytes, and the largest registry has 5,000 providers.
+	// maxFile is the maximum size of a declaration, in bytes. A provider block is about 100
+	// bytes long, and the largest registry has 5,000 providers.
 	maxFile = 4 << 20
 	// maxTargets is the maximum number of targets.
 	maxTargets = 100
@@ -66,9 +66,9 @@ type plain struct {
 }
 
 // Read reads a declaration. If the file name ends in ".json", the declaration must use
-// HCL 2's JSON syntax. Otherwise, it must use the native syntax. env returns
+// HCL 2's JSON syntax. Otherwise, it must use the native syntax. env looks up
 // environment variables, like [os.LookupEnv]. Errors about the content have a position
-// and the kind [provider.Malformed]. Read also returns errors of the file system.
+// and the kind [provider.Malformed]. Read also returns file system errors.
 func Read(path string, env func(string) (string, bool)) (*Declaration, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
@@ -100,14 +100,14 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 	return d, nil
 }
 
-// start returns the position of errors about the whole file.
+// start returns the position that is used in errors about the entire file.
 func (d *Declaration) start() hcl.Range { return hcl.Range{Filename: d.Path, Start: hcl.InitialPos} }
 
 // readHeader reads the arguments outside blocks.
 func (d *Declaration) readHeader(f file) error {
 	start := d.start()
 	if f.Version == nil {
-		return stricthcl.Wrong(start, "missing argument version: write version = %d", formatVersion)
+		return stricthcl.Wrong(start, "missing argument version; add version = %d", formatVersion)
 	}
 	arguments := hcl.Attributes{}
 	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Roots} {
@@ -162,14 +162,14 @@ func (d *Declaration) relative(path string, at hcl.Range) (string, error) {
 	return filepath.Join(literal(filepath.Dir(d.Path), path), path), nil
 }
 
-// isRooted reports whether a path is absolute, or, on Windows, starts with a separator but has no
-// drive.
+// isRooted reports whether a path is absolute, or, on Windows, starts with a separator
+// but has no drive.
 func isRooted(path string) bool {
 	return filepath.IsAbs(path) || path != "" && os.IsPathSeparator(path[0])
 }
 
-// literal escapes a directory before a pattern. It uses classes, because Windows has no other
-// escapes.
+// literal escapes the directory that precedes a pattern. It uses character classes,
+// because Windows supports no other escapes.
 func literal(dir, pattern string) string {
 	if !strings.ContainsAny(pattern, "*?[{") {
 		return dir
@@ -223,7 +223,7 @@ func (d *Declaration) readPrune(b *plain) error {
 	return err
 }
 
-// variable matches the names of environment variables.
+// variable matches environment variable names.
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func (d *Declaration) readNotify(b *plain) error {

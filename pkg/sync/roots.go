@@ -12,20 +12,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-const (
-	// rootFiles matches the files of a configuration.
-	rootFiles = "*.{tf,tofu,tf.json,tofu.json}"
-	// fromRoots is the origin of the requirements of root configurations.
-	fromRoots = "roots"
-)
+// rootFiles matches the files of a configuration.
+const rootFiles = "*.{tf,tofu,tf.json,tofu.json}"
 
-// addRoots adds what root configurations require: exactly the versions of modules that
-// tofu init would install, and the newest versions of providers.
+// addRoots adds the requirements of root configurations. For modules, these are the
+// exact versions that tofu init would install. For providers, these are version
+// constraints.
 func (s selection) addRoots(ctx context.Context, closure Closure) (problems []error) {
 	if len(s.declaration.Roots) == 0 {
 		return nil
 	}
-	fail := func(err error) { problems = append(problems, fmt.Errorf("%s: %w", fromRoots, err)) }
+	fail := func(err error) { problems = append(problems, fmt.Errorf("roots: %w", err)) }
 	// 1. Find the directories.
 	var dirs []string
 	for _, pattern := range s.declaration.Roots {
@@ -49,11 +46,15 @@ func (s selection) addRoots(ctx context.Context, closure Closure) (problems []er
 	}
 	// 3. Add their requirements.
 	for _, r := range c.Modules {
-		s.add(Requirement{Requirement: provider.Requirement{Address: r.Address.InRegistry(), Constraint: r.Constraint}, From: fromRoots, Locked: true})
+		for _, root := range c.Roots[r.String()] {
+			s.add(Requirement{Requirement: provider.Requirement{Address: r.Address.InRegistry(), Constraint: r.Constraint}, From: root, Locked: true})
+		}
 	}
 	for _, r := range c.Providers {
-		if err := s.addMatching(r, fromRoots); err != nil {
-			problems = append(problems, err)
+		for _, root := range c.Roots[r.String()] {
+			if err := s.addMatching(r, root); err != nil {
+				problems = append(problems, err)
+			}
 		}
 	}
 	for _, call := range c.Direct {
@@ -64,7 +65,7 @@ func (s selection) addRoots(ctx context.Context, closure Closure) (problems []er
 	return problems
 }
 
-// findRoots returns the directories of configurations to which a name refers.
+// findRoots returns the directories of the configurations that a name refers to.
 func findRoots(ctx context.Context, name string) (dirs []string, err error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		return []string{name}, nil

@@ -21,15 +21,15 @@ import (
 type Settings struct {
 	// Versions is the constraint that selects versions.
 	Versions provider.Constraint
-	// Latest is the maximum number of selected versions, newest first. If zero, all matching
-	// versions are selected.
+	// Latest is the maximum number of selected versions, newest first. If zero, all
+	// matching versions are selected.
 	Latest int
-	// None selects no versions. It is set if latest is 0.
+	// None selects no versions. It is set if the argument latest is 0.
 	None bool
-	// PerMinor is the maximum number of selected versions of each minor version, newest
+	// PerMinor is the maximum number of selected versions per minor version, newest
 	// first. It is applied before Latest. If zero, the number is not limited.
 	PerMinor int
-	// PreReleases also selects a pre-release if its release meets Versions.
+	// PreReleases also selects a pre-release if its final release meets Versions.
 	PreReleases bool
 	// Platforms restricts the platforms. If empty, all platforms are mirrored.
 	Platforms []provider.Platform
@@ -37,7 +37,8 @@ type Settings struct {
 	MinAge time.Duration
 	// Signatures specifies which signatures are required.
 	Signatures trust.Mode
-	// Attestations specifies whether attestations are published.
+	// Attestations specifies whether attestations are published, and whether they are
+	// required.
 	Attestations publish.AttestationMode
 	// AutoSBOM generates missing SBOMs.
 	AutoSBOM bool
@@ -45,24 +46,25 @@ type Settings struct {
 	Stage bool
 	// Targets lists the names of the targets. It is never empty.
 	Targets []string
-	// Aliases allows releases of other providers to be used.
+	// Aliases allows releases of other providers to be used for this provider.
 	Aliases provider.Aliases
 }
 
-// Setting describes the value and the origin of a provider's setting.
+// Setting describes the value of a provider's setting and where it is set.
 type Setting struct {
-	// Name is the name of the attribute.
+	// Name is the name of the argument.
 	Name string `json:"name"`
 	// Value is the effective value. Lists are separated by ", ".
 	Value string `json:"value"`
-	// Position is the line of the attribute, such as "mirror.hcl:12", or "default".
+	// Position is the file and line of the argument, such as "mirror.hcl:12", or
+	// "default".
 	Position string `json:"position"`
 }
 
 // block is a defaults block, a provider block, or a module block.
 type block struct {
 	pattern Pattern
-	// position is the line of the block.
+	// position is the file and line of the block.
 	position string
 	// values contains the values of the arguments in positions.
 	values Settings
@@ -81,7 +83,7 @@ type attribute struct {
 	format func(Settings) string
 }
 
-// Values of attestations and sbom.
+// Values of the arguments attestations and sbom.
 const auto, off = "auto", "off"
 
 // onlyProviders contains the arguments that module blocks don't have.
@@ -177,8 +179,8 @@ func readAliases(a *hcl.Attribute) (provider.Aliases, error) {
 	return list(a, provider.ParseAlias)
 }
 
-// readTargetNames reads the names of targets, and returns them in the order of the
-// targets.
+// readTargetNames reads the names of targets, and stores them in the order of the
+// target blocks.
 func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	var known []string
 	for _, t := range d.Targets {
@@ -202,7 +204,7 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	return err
 }
 
-// readPattern parses the label of a block of a kind.
+// readPattern parses the label of a block. kind is the type of the block.
 func readPattern(kind string, b labeled) (p Pattern, err error) {
 	what := "provider"
 	if kind == "module" || kind == "deny_module" {
@@ -213,7 +215,7 @@ func readPattern(kind string, b labeled) (p Pattern, err error) {
 	}
 	switch {
 	case err != nil && strings.Contains(b.Label, "@"):
-		return p, stricthcl.Wrong(b.Range, "invalid %s pattern %q: specify versions with the argument versions", what, b.Label)
+		return p, stricthcl.Wrong(b.Range, "invalid %s pattern %q; specify versions with the argument versions", what, b.Label)
 	case err != nil:
 		return p, stricthcl.Wrong(b.Range, "%v", err)
 	}
@@ -290,7 +292,7 @@ func (d *Declaration) Settings(a provider.Address) Settings {
 	return s
 }
 
-// Explain returns the settings of a provider or module, and the source of each setting.
+// Explain returns the settings of a provider or module, and where each setting is set.
 func (d *Declaration) Explain(a provider.Address) []Setting {
 	s, positions := d.resolve(a)
 	var all []Setting

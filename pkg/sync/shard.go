@@ -13,10 +13,10 @@ import (
 // maxShards is the maximum number of shards.
 const maxShards = 1000
 
-// Shard is one of several disjoint parts of all providers. Each address is in exactly
-// one of the shards 1/N to N/N, regardless of which other providers exist. If N changes
-// by one, only about 1/N of the addresses move to a different shard. The zero value
-// contains all providers.
+// Shard is one of several disjoint sets that together contain all providers. Each
+// address is in exactly one of the shards 1/N to N/N, regardless of which other
+// providers exist. If N changes by one, only about 1/N of the addresses move to a
+// different shard. The zero value contains all providers.
 type Shard struct {
 	// Index is the number of the shard, from 1 to Count.
 	Index int
@@ -24,11 +24,11 @@ type Shard struct {
 	Count int
 }
 
-// ParseShard parses "I/N" for shard I of N. The empty string is the zero value.
-// "auto/N" reads I from the environment of a Kubernetes Indexed Job. "auto" reads I and
-// N from the environment of a GitLab job with parallel. env is a function such as
-// [os.Getenv]. Errors are of type *[provider.SyntaxError], or of kind [provider.Misuse]
-// if a variable is missing or invalid.
+// ParseShard parses "I/N" for shard I of N. For the empty string, it returns the zero
+// value. "auto/N" reads I from the environment of a Kubernetes Indexed Job. "auto"
+// reads I and N from the environment of a GitLab job with parallel. env is a function
+// such as [os.Getenv]. Errors are of type *[provider.SyntaxError], or of kind
+// [provider.Misuse] if a variable is missing or invalid.
 func ParseShard(text string, env func(string) string) (Shard, error) {
 	index, count, hasCount := strings.Cut(text, "/")
 	switch {

@@ -7,18 +7,21 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// Stored selects versions like [NewPlan], but only from the versions in the first target
-// of each provider and module. It returns an exact requirement for each version, and the
-// repositories. The address of a module is a [provider.ModuleAddress] that contains the
-// module's address in its registry. Versions that the declaration specifies exactly are
-// selected even if they are missing from the target. If the selection could be
-// incomplete, Stored returns an error.
+// Stored selects versions like [NewPlan], but only from the versions in the first
+// target of each provider and module. It returns an exact requirement for each version,
+// and the repositories. For a module, the address is a [provider.ModuleAddress] with
+// the module's registry address instead of a repository. Versions that the declaration
+// specifies exactly are selected even if they are missing from the target. If the
+// selection could be incomplete, Stored returns an error.
 func Stored(ctx context.Context, o Options) (wanted []provider.Requirement, from map[provider.Address]template.Reference, err error) {
 	o = o.withDefaults()
 	if err := o.Declaration.CheckRepositories(o.Wanted); err != nil {
@@ -80,6 +83,33 @@ func (o Options) stored(ctx context.Context, w Wanted) (versions []provider.Vers
 		problems = append(problems, failed.Err)
 	}
 	return versions, from, errors.Join(problems...)
+}
+
+// Import returns the repository of a provider or module in its first target, and sets
+// the options for importing its versions from a bundle. For a module, a is a
+// [provider.ModuleAddress] with the module's registry address instead of a repository.
+func (d *Declaration) Import(a provider.Address, p trust.Policy, o *publish.Options) (to template.Reference, err error) {
+	stored := a
+	if a.IsModule() {
+		if stored, err = ParseAddress(a.Type); err != nil {
+			return to, err
+		}
+	}
+	s, verify := d.Settings(stored), d.Verifier(p)
+	o.Aliases, o.Stage, o.Gates = s.Aliases, s.Stage, d.gates.Option()
+	o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+		for _, block := range d.Denials {
+			if block.Denies(stored, r.Version) {
+				return provider.Verdict{}, &repository.DeniedError{Record: repository.DecisionRecord{
+					Decision:   artifact.Decision{Kind: artifact.DecisionDeny, Verdict: artifact.VerdictDeny, Reason: block.Reason, By: block.By},
+					Repository: to.String(), Tag: artifact.Tag(r.Version),
+				}}
+			}
+		}
+		return verify(ctx, r)
+	}
+	to, err = d.targetsOf(s)[0].repository(stored)
+	return to, err
 }
 
 // Verifier returns a function that verifies releases according to the settings of their

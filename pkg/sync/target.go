@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// envPrefix is the prefix of the variables that a declaration can read. If other
-// variables were allowed, a pull request could send a secret to another host as part of
+// envPrefix is the prefix of the variables that a declaration can read. If every
+// variable were allowed, a pull request could send a secret to another host as part of
 // a host name.
 const envPrefix = "TOFU_OCI_SYNC_"
 
@@ -48,8 +48,8 @@ type targets struct {
 	names        []string
 }
 
-// readTargets reads the target blocks. Targets come after the targets from which they
-// copy.
+// readTargets reads the target blocks. Each target comes after the target that it
+// copies from.
 func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
 	switch n := len(blocks); {
 	case n == 0:
@@ -82,7 +82,7 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 
 func (r *targets) read(b labeled) error {
 	if !targetName.MatchString(b.Label) {
-		return stricthcl.Wrong(b.Range, "invalid name %q: must be up to 64 letters, digits, dots, dashes, and underscores", b.Label)
+		return stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", b.Label)
 	}
 	if other, ok := r.blocks[b.Label]; ok {
 		return stricthcl.Wrong(b.Range, "duplicate target %q: already used on line %d", b.Label, other.Range.Start.Line)
@@ -113,7 +113,7 @@ func (r *targets) read(b labeled) error {
 			return stricthcl.Wrong(at, "%s: %v", sample.argument, err)
 		}
 		if other, ok := r.repositories[ref]; ok {
-			return stricthcl.Wrong(at, "targets %q and %q have the same repository", other, t.Name)
+			return stricthcl.Wrong(at, "targets %q and %q use the same repository", other, t.Name)
 		}
 		r.repositories[ref] = t.Name
 	}
@@ -122,7 +122,7 @@ func (r *targets) read(b labeled) error {
 	return nil
 }
 
-// chain returns a target after the targets from which it copies.
+// chain returns a target, preceded by the targets that it copies from.
 func (r *targets) chain(name string) (chain []Target, err error) {
 	var names []string
 	for t := r.byName[name]; ; t = r.byName[t.From] {
@@ -163,7 +163,7 @@ func readTemplate[T interface{ IsLayout() bool }](r *targets, a *hcl.Attribute, 
 	return t, nil
 }
 
-// evaluate returns the value of a string that can contain calls of env and join.
+// evaluate returns the value of a string that can contain calls to env and join.
 func (r *targets) evaluate(a *hcl.Attribute) (string, error) {
 	expr, err := nativeExpression(a)
 	if err == nil {
@@ -181,7 +181,7 @@ func (r *targets) evaluate(a *hcl.Attribute) (string, error) {
 	}
 	s := value.AsString()
 	if hasTemplate(s) {
-		return "", stricthcl.Wrong(a.Expr.Range(), "%s cannot contain ${ or %%{: use {namespace} instead of ${namespace}", a.Name)
+		return "", stricthcl.Wrong(a.Expr.Range(), "%s cannot contain ${ or %%{; use {namespace} instead of ${namespace}", a.Name)
 	}
 	return s, nil
 }
@@ -212,8 +212,8 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 	return expr, nil
 }
 
-// checkExpression accepts only text, lists, and function calls. Loops could run for an
-// unlimited time.
+// checkExpression accepts only text, lists, and function calls. Loops could run
+// indefinitely.
 func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {
 		problem := "invalid expression: must be text, env(NAME), or join(SEPARATOR, LIST)"

@@ -16,58 +16,62 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Wanted is a provider that a declaration selects, or whose versions it denies.
+// Wanted is a provider that a declaration selects, or that only deny blocks refer to.
 type Wanted struct {
 	Address  provider.Address
 	Settings Settings
 	// Requirements lists the requirements that select versions of the provider. A
-	// version is selected if any requirement selects it. If Requirements is empty, only
-	// deny blocks refer to the provider. Existing versions can then be denied, and
-	// nothing else is done.
+	// version is selected if at least one requirement selects it. If Requirements is
+	// empty, only deny blocks refer to the provider. In this case, existing versions
+	// can be denied, but nothing else is done.
 	Requirements []Requirement
 }
 
-// Requirement is a requirement of a declaration.
+// Requirement selects versions of a provider or module.
 type Requirement struct {
 	provider.Requirement
 	// From is the origin of the requirement: a line such as "mirror.hcl:12" or
-	// "providers.txt:3", or the path of a lock file.
+	// "providers.txt:3", the path of a lock file, or the directory of a root
+	// configuration.
 	From string
-	// Locked reports that the requirement is an exact version from a lock file, or of a
-	// module that a root configuration requires.
+	// Locked reports whether the requirement is an exact version, either from a lock
+	// file or of a module that a root configuration requires.
 	Locked bool
+	// Hashes contains the hashes in the lock file. Packages that match none of them are
+	// rejected.
+	Hashes []lockfile.Hash
 }
 
-// Closure returns what the root configurations in directories require, and passes the
-// errors of directories to failed. See [module.ClosureOptions].
+// Closure returns the requirements of the root configurations in dirs, and passes
+// errors about directories to failed. See [module.ClosureOptions].
 type Closure func(dirs []string, failed func(dir string, err error)) (*module.Closure, error)
 
 // Wanted returns the selected providers and modules, sorted by address. They are
-// selected by blocks with an address, by files of PROVIDERs, by lock files, and by root
-// configurations, for which Wanted calls closure. Wanted also returns the providers and
-// modules that only deny blocks with an address refer to. problems contains the errors
-// of files that can't be read, and of patterns that match nothing. If problems is not
-// empty, the result is incomplete.
+// selected by blocks with an address, by files that list PROVIDERs, by lock files, and
+// by root configurations, for which Wanted calls closure. Wanted also returns the
+// providers and modules that only deny blocks with an address refer to. problems
+// contains errors about files that can't be read and about patterns that match nothing.
+// If problems is not empty, the result is incomplete.
 func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
-	// 1. Provider blocks.
+	// 1. Add the provider and module blocks.
 	for a, b := range d.named {
 		s.add(Requirement{Requirement: provider.Requirement{Address: a, Constraint: s.of(a).Settings.Versions}, From: b.position})
 	}
-	// 2. Files of PROVIDERs.
+	// 2. Add the files that list PROVIDERs.
 	for _, path := range d.Sources {
 		if err := s.addSources(path); err != nil {
 			problems = append(problems, fmt.Errorf("sources: %w", d.withoutSecrets(path, err)))
 		}
 	}
-	// 3. Lock files.
+	// 3. Add the lock files.
 	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
-	// 4. Root configurations.
+	// 4. Add the root configurations.
 	problems = append(problems, s.addRoots(ctx, closure)...)
 	for i := range problems {
 		problems[i] = fmt.Errorf("%w; this run removes and denies nothing", problems[i])
 	}
-	// 5. Deny blocks.
+	// 5. Add the deny blocks.
 	s.addDenied()
 
 	for _, w := range s.byAddress {
@@ -113,7 +117,7 @@ type selection struct {
 	byAddress   map[provider.Address]*Wanted
 }
 
-// of returns the entry of a provider. It adds the entry if necessary.
+// of returns the entry for a provider. It adds the entry if necessary.
 func (s selection) of(a provider.Address) *Wanted {
 	if s.byAddress[a] == nil {
 		s.byAddress[a] = &Wanted{Address: a, Settings: s.declaration.Settings(a)}
@@ -126,7 +130,7 @@ func (s selection) add(r Requirement) {
 	w.Requirements = append(w.Requirements, r)
 }
 
-// addSources adds the lines of a file of PROVIDERs.
+// addSources adds the lines of a file that lists PROVIDERs.
 func (s selection) addSources(path string) error {
 	lines, err := catalog.ReadSources(path, nil)
 	if err != nil {
@@ -140,10 +144,11 @@ func (s selection) addSources(path string) error {
 	return nil
 }
 
-// addMatching adds the versions that meet a requirement and the argument versions.
+// addMatching adds the versions that meet both a requirement and the versions argument.
 func (s selection) addMatching(r provider.Requirement, from string) (err error) {
 	versions := s.of(r.Address).Settings.Versions
-	// An exact version stays exact, so that the version can be recognized.
+	// Don't combine an exact constraint with versions, so that [provider.Constraint.Exact]
+	// still recognizes it.
 	if v, exact := r.Constraint.Exact(); !exact || !includes(versions, v) {
 		if r.Constraint, err = versions.And(r.Constraint); err != nil {
 			return fmt.Errorf("%s: %w", from, err)
@@ -154,7 +159,7 @@ func (s selection) addMatching(r provider.Requirement, from string) (err error) 
 }
 
 // addDenied adds the providers that only deny blocks refer to. It omits targets in
-// which a selected provider uses the same repository.
+// which a selected provider already uses the repository.
 func (s selection) addDenied() {
 	d := s.declaration
 	taken := map[template.Reference]bool{}
@@ -201,7 +206,7 @@ func (s selection) addLockFiles(ctx context.Context, patterns []string) (problem
 			continue
 		}
 		for _, selected := range f.Selections() {
-			s.add(Requirement{Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true})
+			s.add(Requirement{Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true, Hashes: selected.Hashes})
 		}
 	}
 	return problems

@@ -50,7 +50,7 @@ func parseBraces(body string, vars *variables) ([]part, uses, *fault) {
 	return parts, used, nil
 }
 
-// evalBraces replaces variables by values.
+// evalBraces replaces variables with values.
 func evalBraces(body string, values map[string]string) (string, *fault) {
 	parts, _, f := parseBraces(body, nil)
 	if f != nil {

@@ -63,7 +63,8 @@ func parseRepository(s string, a subject) (Reference, *fault) {
 	if text.RedactUserinfo(s) != s {
 		return Reference{}, &fault{problem: "must not contain credentials; log in to the registry instead"}
 	}
-	// A template could result in the prefix, but the reference would not round-trip.
+	// The result of a template could start with the prefix, but such a reference would
+	// not round-trip.
 	if strings.HasPrefix(s, layoutPrefix) {
 		return Reference{}, &fault{component: layoutPrefix, problem: layoutPrefix + " must be the start of the template"}
 	}
@@ -137,7 +138,7 @@ func checkComponent(c string, a subject) (problem string) {
 	hasPort := strings.Contains(host, ":")
 	switch {
 	case c == "":
-		return "repository names must not contain empty components, such as consecutive slashes or a slash at the end"
+		return "repository names must not contain consecutive slashes or end with a slash"
 	case hasPort && strings.Contains(c, host):
 		return fmt.Sprintf("the %s's hostname %s has a port, but repository names must not contain colons", a.noun, host)
 	case strings.Contains(c, "@"):
@@ -154,9 +155,9 @@ func checkComponent(c string, a subject) (problem string) {
 	return ""
 }
 
-// letterProblem returns the problem with non-ASCII characters. They come from the
-// template or from the address. If they come from the address, changing the
-// template doesn't help.
+// letterProblem returns the problem with non-ASCII characters. If they come from the
+// address instead of the template, the problem names the address, because changing
+// the template doesn't help.
 func letterProblem(c string, a subject) string {
 	for _, name := range []string{"namespace", "type"} {
 		if value := a.values[name]; strings.ContainsFunc(value, isNonASCII) && strings.Contains(c, value) {

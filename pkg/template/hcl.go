@@ -17,7 +17,7 @@ func isHCL(body string) bool {
 	return strings.Contains(body, "${") || strings.Contains(body, "%{")
 }
 
-// HCL returns the template in the form of OpenTofu's oci_mirror block.
+// HCL returns the template in the form that OpenTofu's oci_mirror block requires.
 func (t Template) HCL() string {
 	if isHCL(t.text) {
 		return t.text

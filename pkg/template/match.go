@@ -11,20 +11,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxMatches limits the number of addresses for a reference, because adjacent variables
-// without a separator can be split in many ways.
+// maxMatches limits the number of addresses for a reference, because text can be
+// divided among adjacent variables in many ways.
 const maxMatches = 16
 
 // maxSplits limits the number of ways to split a reference. Each component has at most
 // 255 characters.
 const maxSplits = 1 << 16
 
-// Match returns the addresses for which the template produces a reference, in sorted
-// order. fits reports whether the reference has the form of the template. If variables
-// are adjacent, Match can return several addresses. If the template doesn't use
-// namespace or type, Match returns no addresses. In both cases, only the repository
-// itself identifies the provider. If the template doesn't use hostname, the host is
-// assumed to be [provider.DefaultHost].
+// Match returns the addresses for which the template produces ref, in sorted order.
+// fits reports whether the reference has the form of the template. If variables are
+// adjacent, Match can return several addresses. If the template doesn't use namespace
+// or type, Match returns no addresses. In both cases, only the repository itself
+// identifies the provider. If the template doesn't use hostname, the host is assumed to
+// be [provider.DefaultHost].
 //
 // If the template contains HCL other than variables, fits is false.
 func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool) {
@@ -78,8 +78,8 @@ func (t Template) Invertible() bool {
 	return ok
 }
 
-// Literal returns the text before the first variable, without the prefix of layouts. If
-// the template has no variables or is not invertible, it returns the complete text.
+// Literal returns the text before the first variable, without the layout prefix. If the
+// template has no variables or is not invertible, it returns the complete text.
 func (t Template) Literal() string {
 	text := strings.TrimPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)

@@ -11,7 +11,8 @@ var moduleVariables = newVariables("module repository template", "module", "host
 
 // ModuleTemplate is a parsed template for the repositories of modules. It has the same
 // forms as [Template], with the variables hostname, namespace, name, and system.
-// Templates with the same text are equal by ==. The zero value is not a valid template.
+// Templates with the same text compare equal with ==. The zero value is not a valid
+// template.
 type ModuleTemplate struct{ template Template }
 
 // Module contains the values of the variables for a module in a registry.
@@ -30,7 +31,7 @@ func ParseModule(text string) (ModuleTemplate, error) {
 // String returns the text of the template.
 func (t ModuleTemplate) String() string { return t.template.String() }
 
-// Redacted returns the text of the template for messages. It hides passwords.
+// Redacted returns the text of the template without passwords. Use it in messages.
 func (t ModuleTemplate) Redacted() string { return t.template.Redacted() }
 
 // IsLayout reports whether the template refers to image layouts.
@@ -60,11 +61,11 @@ func (t ModuleTemplate) Repository(m Module) (Reference, error) {
 	return ref, nil
 }
 
-// Match returns the modules, in lower case, for which the template produces a
-// reference. fits reports whether the reference has the form of the template. If the
-// template doesn't use namespace, name, or system, Match returns no modules, because
-// only the repository itself identifies the module. If the template doesn't use
-// hostname, the host is assumed to be [provider.DefaultHost].
+// Match returns the modules, in lower case, for which the template produces ref. fits
+// reports whether the reference has the form of the template. If the template doesn't
+// use namespace, name, or system, Match returns no modules, because only the repository
+// itself identifies the module. If the template doesn't use hostname, the host is
+// assumed to be [provider.DefaultHost].
 //
 // The caller must check the values, because they can contain any character except
 // separators.

@@ -19,8 +19,8 @@ const maxLength = 4096
 // layoutPrefix is the prefix of image layout paths in templates and references.
 const layoutPrefix = "oci-layout:"
 
-// Template is a parsed repository template. Templates with the same text are equal by ==.
-// The zero value is not a valid template.
+// Template is a parsed repository template. Templates with the same text compare equal
+// with ==. The zero value is not a valid template.
 type Template struct {
 	text string
 	uses uses
@@ -32,7 +32,8 @@ type uses uint8
 
 // variables describes the variables of a kind of template.
 type variables struct {
-	// Errors mention the kind of value (what) and the object of an address (noun).
+	// The fields what (the kind of template) and noun (the kind of object that an
+	// address identifies) are used in error messages.
 	what, noun string
 	// names starts with the hostname and the namespace.
 	names []string
@@ -96,7 +97,7 @@ func parse(text string, vars *variables) (Template, error) {
 // String returns the text of the template.
 func (t Template) String() string { return t.text }
 
-// Redacted returns the text of the template for messages. It hides passwords.
+// Redacted returns the text of the template without passwords. Use it in messages.
 func (t Template) Redacted() string { return text.RedactUserinfo(t.text) }
 
 // Uses reports which variables the template uses.

@@ -157,9 +157,9 @@ func TestRepositoryErrors(t *testing.T) {
 	tests := map[string]struct{ template, address, component, problem string }{
 		"scheme":            {`${"https"}://r.example/${type}`, plain, "https://", "remove https://"},
 		"no name":           {"r.example", plain, "r.example", "a slash"},
-		"empty name":        {"r.example/", plain, "", "empty"},
+		"empty name":        {"r.example/", plain, "", "end with a slash"},
 		"empty component":   {"r.example//{type}", plain, "", "consecutive slashes"},
-		"final slash":       {"r.example/{type}/", plain, "", "at the end"},
+		"final slash":       {"r.example/{type}/", plain, "", "end with a slash"},
 		"no registry":       {"/srv/{type}", plain, "", "oci-layout:PATH"},
 		"relative path":     {"./{type}", plain, ".", "oci-layout:PATH"},
 		"port in name":      {"r.example/{hostname}/{type}", port, "localhost:8080", "hostname localhost:8080 has a port"},

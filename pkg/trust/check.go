@@ -38,12 +38,12 @@ type signatureCheck struct {
 	// since is the time when the key or the signature expired, or zero if neither has
 	// expired.
 	since time.Time
-	// problem describes why the signature is bad.
+	// problem is the reason the signature is bad.
 	problem string
 }
 
 // check verifies the signature of a document as OpenTofu does. The same library decides
-// whether a key can sign, has expired, or was revoked.
+// whether a key can sign, has expired, or has been revoked.
 func check(document []byte, s signaturePacket, keys openpgp.EntityList) signatureCheck {
 	best := signatureCheck{issuer: s.issuer()}
 	for _, key := range keys {
@@ -108,7 +108,8 @@ func expiry(s signaturePacket, key *openpgp.Entity) time.Time {
 	return first
 }
 
-// checkHashTag compares the hash bytes in a signature with the document's hash.
+// checkHashTag returns an error if the hash bytes in a signature don't match the
+// document's hash.
 func checkHashTag(document []byte, s signaturePacket) error {
 	hash, err := s.parsed.PrepareVerify()
 	if err != nil {
@@ -147,8 +148,8 @@ const (
 	maxSignature = 256 << 10
 	// maxSignatures is the maximum number of signatures in a document.
 	maxSignatures = 16
-	// maxPackets is the maximum number of packets of keys. It is enough for a key with
-	// thousands of certifications.
+	// maxPackets is the maximum number of packets in a set of keys. It is enough for a
+	// key with thousands of certifications.
 	maxPackets = 20_000
 	// These values limit the size of keys, in bits.
 	maxRSA, maxDSA, maxDSAOrder = 16_384, 4096, 512

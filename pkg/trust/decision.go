@@ -21,11 +21,11 @@ func (p Policy) HasApprovalRules() bool {
 	return !p.Approvers.IsZero() || slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.ApprovalKeys) > 0 })
 }
 
-// CheckApproval returns a *[RefusedError] if a release must be approved and is not. The
-// approval must be signed by a key of Approvers and by a key of the rule for the
-// provider, whichever are set. It must not have expired, and no later denial may be
-// recorded, even if the denial is not signed. CheckApproval uses the current time, and
-// returns the errors of Decisions.
+// CheckApproval returns a *[RefusedError] if a release must be approved but is not. If
+// Approvers is set, one of its keys must have signed the approval. If the rule for the
+// provider has approval keys, one of them must have signed it. An approval is invalid
+// if it has expired or if a later denial is recorded, even an unsigned one.
+// CheckApproval uses the current time, and returns the errors of Decisions.
 func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
 	return p.checkApproval(ctx, r, provider.Verdict{})
 }
@@ -42,7 +42,7 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	var problem string
 	switch {
 	case errors.Is(err, provider.ErrWrongSource):
-		problem = "an approval is required, which only OCI repositories can contain"
+		problem = "an approval is required, and only releases in OCI repositories can be approved"
 	case err != nil:
 		return err
 	default:
@@ -54,8 +54,8 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true}
 }
 
-// unapproved explains why decisions, which are sorted oldest first, contain no valid
-// approval.
+// unapproved returns the reason decisions, which are sorted oldest first, contain
+// no valid approval.
 func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision, now time.Time) (problem string) {
 	rule, _ := p.Rules.For(a)
 	problem = "no approval is recorded"

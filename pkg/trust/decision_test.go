@@ -140,7 +140,7 @@ func TestCheckApproval(t *testing.T) {
 			return nil, provider.ErrWrongSource
 		}} {
 			p.Decisions = decisions
-			if _, err := p.Verify(t.Context(), release); err == nil || !strings.Contains(err.Error(), "acme/thing 1.2.3 is not approved: an approval is required, which only OCI") {
+			if _, err := p.Verify(t.Context(), release); err == nil || !strings.Contains(err.Error(), "acme/thing 1.2.3 is not approved: an approval is required, and only releases in OCI repositories") {
 				t.Errorf("%s: got %v", kind, err)
 			}
 		}
@@ -190,8 +190,8 @@ func TestApprovalRules(t *testing.T) {
 	for body, problem := range map[string]string{
 		`approval = "signed"`:                                      "must be used together",
 		`approval_keys = ["` + fingerprint + `"]`:                  "must be used together",
-		`approval = "yes"` + "\napproval_keys = [\"x\"]":           "approval must be signed",
-		`approval = "signed"` + "\napproval_keys = []":             "and not empty",
+		`approval = "yes"` + "\napproval_keys = [\"x\"]":           `approval must be "signed"`,
+		`approval = "signed"` + "\napproval_keys = []":             "must be a non-empty list",
 		`approval = "signed"` + "\napproval_keys = [\"89ABCDEF\"]": "invalid fingerprint",
 	} {
 		if _, err := trust.ParseRules("trust.hcl", []byte("trust \"acme/*\" {\n"+body+"\n}")); err == nil || !strings.Contains(err.Error(), problem) {

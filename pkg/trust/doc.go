@@ -2,7 +2,7 @@
 // the releases. It decides which keys are trusted, which fingerprints are pinned to a
 // provider, and which releases are refused.
 //
-// The methods of a [Policy] are values for the option Verify of the packages publish,
+// The methods of a [Policy] can be used as the option Verify of the packages publish,
 // pull, and repository:
 //
 //	publish.Options{Verify: policy.VerifyOffered} // from an origin registry

@@ -59,6 +59,9 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 	v := provider.Verdict{Fingerprint: c.issuer, Expired: c.since}
 	if c.key != nil {
 		v.Fingerprint = fingerprintOf(c.key.PrimaryKey.Fingerprint)
+		if id := c.key.PrimaryIdentity(); id != nil {
+			v.Signer = id.Name
+		}
 	}
 	// 2. Decide whether to trust the key.
 	trusted, exclusive := w.isTrusted(c, s, inRing, e)
@@ -91,8 +94,8 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 	return v
 }
 
-// isTrusted reports whether the key that made a signature is trusted, and whether all other
-// keys are untrusted.
+// isTrusted reports whether the key that made a signature is trusted, and whether every
+// other key is untrusted.
 func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, e evidence) (trusted, exclusive bool) {
 	switch {
 	case w.policy.Mode == ModeOff:
@@ -110,8 +113,8 @@ func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, 
 	return false, false
 }
 
-// problem returns the problem of a verdict, or an empty string. refused reports whether
-// the release is refused.
+// problem returns the problem with a verdict, or an empty string. refused reports
+// whether the release is refused.
 func (w evaluation) problem(v provider.Verdict, version provider.Version) (problem string, refused bool) {
 	require := w.policy.Mode == ModeRequire
 	switch v.Trust {
@@ -125,7 +128,7 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 	}
 	switch v.Trust {
 	case provider.TrustRevoked:
-		return "the owner of the key has revoked it", true
+		return "the key's owner has revoked the key", true
 	case provider.TrustUntrusted:
 		return w.untrusted(), true
 	case provider.TrustExpired:
@@ -150,7 +153,7 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 func (w evaluation) untrusted() string {
 	switch {
 	case w.pinned:
-		return "the trust file pins " + w.rule.Pattern.String() + " to other keys"
+		return "the trust file pins " + w.rule.Pattern.String() + " to different keys"
 	case !w.policy.Keyring.IsZero():
 		return "the key is not in the keyring"
 	}

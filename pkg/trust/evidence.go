@@ -15,8 +15,8 @@ const (
 	// uses about 100 bytes.
 	maxSums = 1 << 20
 	// maxReleaseKeys is the maximum size of a release's keys, in bytes.
-	// maxReleaseKeyCount is the maximum number of keys. It limits the time for
-	// verifying a signature with each key.
+	// maxReleaseKeyCount is the maximum number of keys. The number is limited because
+	// each signature is checked with every key.
 	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
 )
 
@@ -38,8 +38,7 @@ type namedSignature struct {
 }
 
 // evidenceOf reads the evidence of a release. It returns one piece of evidence for all
-// packages. If packages have separate documents, it returns one piece of evidence for
-// each package.
+// packages or, if the packages have separate documents, one piece for each package.
 func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
 		e, err := readEvidence(ctx, r.Documents, r.Packages...)

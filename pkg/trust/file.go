@@ -15,7 +15,8 @@ import (
 // bytes.
 const maxFile = 1 << 20
 
-// ReadRules reads a trust file. It returns errors of the file system and of [ParseRules].
+// ReadRules reads a trust file. It returns file system errors and the errors of
+// [ParseRules].
 func ReadRules(path string) (Rules, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxFile)
 	if err != nil {
@@ -24,7 +25,7 @@ func ReadRules(path string) (Rules, error) {
 	return ParseRules(path, data)
 }
 
-// ruleBlock is a trust block of a file.
+// ruleBlock is a trust block in a trust file.
 type ruleBlock struct {
 	Pattern      string         `hcl:"pattern,label"`
 	PatternRange hcl.Range      `hcl:"pattern,label_range"`
@@ -85,14 +86,14 @@ func (b ruleBlock) parse() (rule Rule, err error) {
 	return rule, err
 }
 
-// readApproval reads which keys must approve releases.
+// readApproval reads the arguments approval and approval_keys.
 func (r *Rule) readApproval(b ruleBlock) (err error) {
 	if b.Approval == nil || b.ApprovalKeys == nil {
 		return stricthcl.Wrong(b.PatternRange, "approval and approval_keys must be used together")
 	}
 	text, err := stricthcl.String(b.Approval.Name, b.Approval.Expr)
 	if err == nil && text != "signed" {
-		err = stricthcl.Wrong(b.Approval.Expr.Range(), "approval must be signed")
+		err = stricthcl.Wrong(b.Approval.Expr.Range(), "approval must be \"signed\"")
 	}
 	if err == nil {
 		r.ApprovalKeys, err = readFingerprints(b.ApprovalKeys)

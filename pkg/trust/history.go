@@ -79,7 +79,7 @@ func (e *SignerHistory) signer(ctx context.Context, a provider.Address, v provid
 	return signer
 }
 
-// hasKey reports whether a verdict is about a key whose signature was verified.
+// hasKey reports whether a verdict contains the key of a verified signature.
 func hasKey(v provider.Verdict) bool {
 	return slices.Contains([]provider.Trust{provider.TrustSigned, provider.TrustExpired, provider.TrustUnpinned, provider.TrustRevoked}, v.Trust)
 }

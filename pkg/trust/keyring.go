@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// maxKeys is the maximum size of a file with keys, in bytes. A key has a few
-	// kilobytes, or a few hundred kilobytes if it has many certifications.
+	// maxKeys is the maximum size of a key file in bytes. A key is a few kilobytes in
+	// size, or a few hundred kilobytes if it has many certifications.
 	maxKeys = 4 << 20
-	// maxKeyFiles is the maximum number of files in a directory with keys.
+	// maxKeyFiles is the maximum number of files in a key directory.
 	maxKeyFiles = 1000
 )
 
@@ -34,13 +34,25 @@ type Keyring struct{ keys openpgp.EntityList }
 // IsZero reports whether the keyring is the zero value.
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
 
+// Armored returns the armored keys.
+func (k Keyring) Armored() (text []byte, err error) {
+	for _, key := range k.keys {
+		one, err := armored(key)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, one...)
+	}
+	return text, nil
+}
+
 // ErrNoPassphrase is returned if a secret key requires a passphrase and none was given.
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key requires a passphrase")
 
 // ReadKeyring reads armored or binary public keys from a file, or from all files in a
 // directory except hidden files. If a file contains no readable key, or a directory is
-// empty, the error is of kind [provider.Malformed]. ReadKeyring also returns errors of
-// the file system.
+// empty, the error is of kind [provider.Malformed]. ReadKeyring also returns file
+// system errors.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -144,7 +156,7 @@ func fingerprintOf(b []byte) string { return strings.ToUpper(hex.EncodeToString(
 
 var errTooLarge = errors.New("the key exceeds the size limit")
 
-// Check returns nil if a key of the keyring made a valid signature of the document.
+// Check returns nil if a key in the keyring made a valid signature of the document.
 // Otherwise, the error has the kind [provider.Unverified].
 func (k Keyring) Check(document, signature []byte) error {
 	signer, problem := signerOf(document, signature, k.keys, func(string) bool { return true })
@@ -155,8 +167,8 @@ func (k Keyring) Check(document, signature []byte) error {
 }
 
 // signerOf returns the fingerprint of the primary key that made a valid signature of a
-// document, if accepts returns true for it or for the subkey. Otherwise, signerOf
-// describes the problem.
+// document, if accepts returns true for this fingerprint or the subkey's. Otherwise,
+// signerOf describes the problem.
 func signerOf(document, signature []byte, keys openpgp.EntityList, accepts func(fingerprint string) bool) (signer, problem string) {
 	if len(signature) == 0 {
 		return "", "no signature"
@@ -175,7 +187,7 @@ func signerOf(document, signature []byte, keys openpgp.EntityList, accepts func(
 		case expired:
 			problem = "the signature or its key has expired"
 		case revoked:
-			problem = "the key that made the signature was revoked"
+			problem = "the key that made the signature has been revoked"
 		case bad:
 			problem = "bad signature: " + c.problem
 		case notTheirs:

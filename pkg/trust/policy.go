@@ -40,8 +40,9 @@ type Policy struct {
 	// Approvers, if not zero, requires that one of its keys has signed an approval of
 	// each release. See [Policy.CheckApproval].
 	Approvers Keyring
-	// Decisions returns the recorded decisions about a release. For OCI repositories, use
-	// oci.Decisions. It is called only if an approval is required. If nil, these releases are refused.
+	// Decisions returns the recorded decisions about a release. For OCI repositories,
+	// use oci.Decisions. It is called only if an approval is required. If nil, releases
+	// that require an approval are refused.
 	Decisions func(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error)
 	// EnforceExpiration refuses expired keys and signatures, unless a rule accepts them.
 	EnforceExpiration bool
@@ -59,13 +60,14 @@ func (p Policy) WithEnvironment(lookup func(string) string) Policy {
 	return p
 }
 
-// RefusedError reports that the policy refuses a release because of its signature.
+// RefusedError reports that the policy refuses a release because of its signature or a
+// missing approval.
 type RefusedError struct {
 	Address provider.Address
 	Version provider.Version
 	Verdict provider.Verdict
-	// Problem describes why the verdict is not acceptable, without a final period. If
-	// Unapproved is set, it describes why the release is not approved.
+	// Problem is the reason the verdict is not acceptable, without a final period. If
+	// Unapproved is set, it is the reason the release is not approved.
 	Problem    string
 	Unapproved bool
 }
@@ -77,7 +79,7 @@ func (e *RefusedError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the message for a context that already contains the release.
+// Within returns the text for a message that already contains version v of a.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -111,15 +113,15 @@ func (p Policy) VerifySignature(ctx context.Context, r provider.Release) (provid
 	return p.evaluate(ctx, r, false)
 }
 
-// VerifyOffered is like Verify, for a release from an origin registry. If the policy
-// has neither a keyring nor a pinned key, it trusts the keys that the origin registry
-// offers over TLS.
+// VerifyOffered is like VerifySignature for a release from an origin registry. If the
+// policy has neither a keyring nor a pinned key, it trusts the keys that the origin
+// registry offers over TLS.
 func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	return p.evaluate(ctx, r, true)
 }
 
 func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
-	// 1. Read the documents and signatures. Releases of other tools can contain
+	// 1. Read the documents and signatures. Releases from other tools can contain
 	// separate checksums for each package.
 	all, err := evidenceOf(ctx, r)
 	if err != nil {
@@ -155,7 +157,7 @@ var ranks = []provider.Trust{
 
 func rank(v provider.Verdict) int { return slices.Index(ranks, v.Trust) }
 
-// sentence joins the parts of a reason that are not empty.
+// sentence joins the non-empty parts of a reason.
 func sentence(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), "; ")
 }

@@ -60,7 +60,7 @@ func TestVerdicts(t *testing.T) {
 				if refused, ok := errors.AsType[*trust.RefusedError](err); ok == passes || ok && refused.Verdict != v {
 					t.Errorf("got the error %v", err)
 				}
-				if test.want == provider.TrustExpired && (v.Expired.IsZero() || v.Warning == "" || !strings.Contains(v.String(), "expired since 20")) {
+				if test.want == provider.TrustExpired && (v.Expired.IsZero() || v.Warning == "" || !strings.Contains(v.String(), "expired on 20")) {
 					t.Errorf("the verdict has no expiration: %+v", v)
 				}
 			})

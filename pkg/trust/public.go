@@ -13,9 +13,9 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// KeysOf returns the keys of the keyring that made signatures of a document such as
-// SHA256SUMS. The result is armored, sorted by fingerprint, and contains no duplicates
-// or secrets. It is nil if no key made a signature. KeysOf verifies the signatures. It
+// KeysOf returns the keys in the keyring that signed a document such as SHA256SUMS. The
+// result is armored, sorted by fingerprint, and contains no duplicates or secrets. It
+// is nil if none of the keys signed the document. KeysOf verifies the signatures. It
 // ignores malformed documents and surplus signatures, which [Policy.Verify] reports.
 // KeysOf returns an error if the keys exceed the size that Verify accepts.
 func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
@@ -38,7 +38,7 @@ func (k Keyring) KeysOf(document []byte, signatures ...[]byte) ([]byte, error) {
 			return nil, fmt.Errorf("writing the key %s: %w", fingerprint, err)
 		}
 		if all = append(all, text...); len(all) > maxReleaseKeys {
-			return nil, fmt.Errorf("the keys exceed %[2]d bytes together with the key %[1]s; export this key with gpg --export-options export-minimal", fingerprint, maxReleaseKeys)
+			return nil, fmt.Errorf("adding the key %s makes the keys exceed %d bytes in total; export this key with gpg --export --export-options export-minimal", fingerprint, maxReleaseKeys)
 		}
 	}
 	return all, nil

@@ -29,7 +29,7 @@ func (a action) apply(problem string) (reported string, refused bool) {
 type Rule struct {
 	Pattern provider.Pattern
 	// Fingerprints lists the fingerprints of trusted primary keys or subkeys in
-	// upper-case hexadecimal digits. If Fingerprints is not empty, all other keys are
+	// upper-case hexadecimal digits. If Fingerprints is not empty, every other key is
 	// untrusted. Unsigned releases are then refused unless Unsigned specifies a
 	// different action.
 	Fingerprints []string

@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Signer signs SHA256SUMS with a secret key. It is safe for concurrent use.
+// Signer signs documents with a secret key. It is safe for concurrent use.
 type Signer struct {
 	key *openpgp.Entity
 	// public is the armored key without its secrets.
@@ -24,7 +24,7 @@ type Signer struct {
 // --export-secret-keys, and decrypts it with the passphrase. If the key is expired or
 // revoked, can't sign, or can't be decrypted, the error is of kind
 // [provider.Malformed]. If the key requires a passphrase and passphrase is empty,
-// ReadSigner returns [ErrNoPassphrase]. It also returns errors of the file system.
+// ReadSigner returns [ErrNoPassphrase]. It also returns file system errors.
 func ReadSigner(path string, passphrase []byte) (Signer, error) {
 	data, err := bounded.ReadFileOrPipe(path, maxKeys)
 	if err != nil {
@@ -76,8 +76,7 @@ func unlock(key *openpgp.Entity, passphrase []byte) error {
 	return errors.New("wrong passphrase")
 }
 
-// unfit describes why a key must not sign. It returns an empty string if the key can
-// sign.
+// unfit returns the reason a key must not sign, or an empty string if the key can sign.
 func unfit(key *openpgp.Entity, now time.Time) string {
 	self, identity := key.PrimarySelfSignature()
 	signing, found := key.SigningKey(now)

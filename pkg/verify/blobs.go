@@ -72,7 +72,7 @@ func (a *verification) lost(ctx context.Context, b *lostBlob) error {
 	case err != nil:
 		return err
 	case size != b.Size:
-		s.addError("blob-size", fmt.Sprintf("%s is %d bytes; according to its manifest, it should be %d.", name, size, b.Size), a.mirror(" --force"))
+		s.addError("blob-size", fmt.Sprintf("%s is %d bytes long, but its manifest specifies %d bytes.", name, size, b.Size), a.mirror(" --force"))
 	default:
 		s.addError("blob-damaged", fmt.Sprintf("%s does not match its digest.", name), a.mirror(" --check-level deep"))
 	}
@@ -95,7 +95,7 @@ func blobName(d ocispec.Descriptor) string {
 func (a *verification) annotations(ctx context.Context, found repository.Inspection) error {
 	s := a.about(provider.Platform{})
 	if stated, err := provider.ParseVersion(found.Index.Annotations[ocispec.AnnotationVersion]); err == nil && stated != a.version {
-		s.addError("annotation-version", fmt.Sprintf("The version annotation of the index is %s, but its tag is for version %s.", stated, a.version), a.again())
+		s.addError("annotation-version", fmt.Sprintf("The index is annotated with version %s, but its tag is for version %s.", stated, a.version), a.again())
 	}
 	stated := found.Index.Protocols()
 	if sorted := provider.SortProtocols(stated); strings.Join(sorted, ",") != strings.Join(stated, ",") {
@@ -113,7 +113,8 @@ func (a *verification) annotations(ctx context.Context, found repository.Inspect
 	return nil
 }
 
-// packageAnnotations compares the hashes in the annotations of a package with its zip.
+// packageAnnotations adds findings if the hash annotations of a package don't match its
+// zip.
 func (a *verification) packageAnnotations(ctx context.Context, f repository.InspectedPackage) error {
 	s, zip := a.about(f.Target.Platform), f.Manifest.Zip.Digest
 	if stated, is := f.Target.StatedZH(); is {

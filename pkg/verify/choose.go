@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// choice is a version to check with the first requirement that selects it.
+// choice is a version to check, and the first requirement that selects it.
 type choice struct {
 	provider.Requirement
 	version provider.Version
@@ -84,7 +84,7 @@ func (r *Report) tags(tags []string, wanted []provider.Requirement, to template.
 }
 
 // compareVersions adds a finding about versions that the origin registry offers but the
-// repository doesn't have. A version whose tag was deleted leaves no other trace.
+// repository doesn't have. A deleted version can't be detected in any other way.
 //
 // compareVersions considers the versions that mirror would select for the same
 // requirements. The finding is a warning, because it is unknown whether the repository
@@ -128,7 +128,7 @@ func missingVersions(tags []string, offered []provider.Version, wanted []provide
 // maxListed is the maximum number of missing versions that a finding lists.
 const maxListed = 5
 
-// missingMessage lists the newest missing versions.
+// missingMessage returns a message that lists the newest missing versions.
 func missingMessage(missing []provider.Version) string {
 	var some []string
 	for _, v := range missing[:min(len(missing), maxListed)] {

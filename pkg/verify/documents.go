@@ -18,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// checkDocuments compares packages with their names and their SHA256SUMS. It returns
-// the release with the matching packages.
+// checkDocuments adds findings for packages that don't match their names or their
+// SHA256SUMS. It returns the release with the matching packages.
 func (a *verification) checkDocuments(ctx context.Context, found repository.Inspection) (provider.Release, error) {
 	platforms := readable(found)
 	if err := reserveMemory(ctx, found, platforms); err != nil || len(platforms) == 0 {
@@ -87,8 +87,8 @@ func reserveMemory(ctx context.Context, found repository.Inspection, platforms [
 	return nil
 }
 
-// contradiction adds a finding for an error about the content of a release. It returns
-// false for different errors, such as network errors.
+// contradiction adds a finding for an error in the content of a release. It returns
+// false for other errors, such as network errors.
 func (a *verification) contradiction(s reporter, err error) bool {
 	if name, ok := errors.AsType[*provider.IdentityError](err); ok {
 		s.addError("name-differs", fmt.Sprintf("The zip has an unexpected name: %v. OpenTofu ignores file names and installs the zip, but tofu-oci rejects it.", name), a.mirror(" --force"))
@@ -144,8 +144,11 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	}
 	remedy := a.again()
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
-	if verdict.Trust == provider.TrustUnknown { // if the key is missing, pinning doesn't help
-		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE to add the key to it"}
+	switch verdict.Trust {
+	case provider.TrustUnsigned:
+		remedy = finding.Remedy{Hint: "if the author has signed the release since, mirror it again with --recheck; if you published it, publish the same zips again with --sign-key FILE"}
+	case provider.TrustUnknown: // if the key is missing, pinning doesn't help
+		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE, which adds the key to the release"}
 	}
 	switch {
 	case isRefused && refused.Unapproved:
@@ -162,14 +165,14 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	return verdict, nil
 }
 
-// readReferrers reads the referrers of the index, and adds findings about expired allowances,
-// unreadable documents, and unreadable attestations.
+// readReferrers reads the referrers of the index, and adds findings about expired gate
+// approvals, unreadable documents, and unreadable attestations.
 func (a *verification) readReferrers(ctx context.Context, found repository.Inspection) (repository.Referrers, error) {
 	s := a.about(provider.Platform{})
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
 	a.addUnreadable(s, r.Lost)
 	if expired := repository.Expired(r.Decisions); expired != nil {
-		s.addError("allowance-expired", fmt.Sprintf("The release is live, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the allowance, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
+		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the gate's approval, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
 	}
 	for _, platform := range found.Index.Platforms() {
 		f, inspected := found.Platforms[platform]

@@ -33,8 +33,8 @@ type hashed struct {
 	err error
 }
 
-// of returns the hash of a zip that was read completely. If the zip can't be hashed as
-// a stream, of reads it again with random access.
+// of returns the hash of a zip that has been read completely. If the zip can't be
+// hashed as a stream, of reads it again with random access.
 func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed, read bool, err error) {
 	h.mu.Lock()
 	found, read = h.hashes[zip.Digest]

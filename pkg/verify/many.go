@@ -20,7 +20,7 @@ type ManyOptions struct {
 	// Report.Failed.
 	AllowNone bool
 	// Started, if not nil, is called before a provider is verified. The returned
-	// function is called after the provider was verified.
+	// function is called after the provider has been verified.
 	Started func(a provider.Address) (done func())
 	// Done, if not nil, is called with the report of each provider.
 	Done func(Report)

@@ -17,7 +17,7 @@ import (
 )
 
 // against compares a release with the release that its origin registry currently
-// offers. verdict is about the stored release.
+// offers. verdict is the verdict on the stored release's signature.
 func (a *verification) against(ctx context.Context, found repository.Inspection, verdict provider.Verdict) error {
 	s := a.about(provider.Platform{})
 	offered, zips, err := a.offered(ctx)
@@ -26,7 +26,7 @@ func (a *verification) against(ctx context.Context, found repository.Inspection,
 		s.addWarning("release-withdrawn", fmt.Sprintf("The origin registry has withdrawn version %s: %v.", a.version, err), finding.Remedy{Hint: "ask the author why; if the release is bad, delete its tag and use another version"})
 		return nil
 	case err != nil && isContradictory(err):
-		s.addWarning("origin-unverified", fmt.Sprintf("The content of the origin registry is inconsistent: %v.", err), finding.Remedy{Hint: "report the problem to the operators of the origin registry"})
+		s.addWarning("origin-unverified", fmt.Sprintf("The origin registry's content is inconsistent: %v.", err), finding.Remedy{Hint: "report the problem to the operators of the origin registry"})
 		return nil
 	case err != nil:
 		return fmt.Errorf("querying the origin registry: %w", err)
@@ -61,8 +61,8 @@ func (a *verification) offered(ctx context.Context) (r provider.Release, zips ma
 	return r, zips, err
 }
 
-// isContradictory reports whether err is about inconsistent content of the origin
-// registry, as opposed to a network error.
+// isContradictory reports whether err means that the origin registry's content is
+// inconsistent, as opposed to a network error.
 func isContradictory(err error) bool {
 	_, platform := errors.AsType[*provider.PlatformError](err)
 	return platform || provider.KindOf(err) == provider.Unverified

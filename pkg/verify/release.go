@@ -21,7 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// verification is the verification of one release.
+// verification verifies one release and collects the findings.
 type verification struct {
 	repo    repository.Reader
 	hashes  *hashing
@@ -36,7 +36,8 @@ type verification struct {
 	// digest is the digest of the index. verdict is the result of Verify.
 	digest  digest.Digest
 	verdict provider.Verdict
-	// sbom, referrers, and decisions are fields of [Checked].
+	// sbom, referrers, and decisions are the values of the corresponding fields of
+	// [Checked].
 	sbom      bool
 	referrers []provider.Document
 	decisions []repository.DecisionRecord
@@ -48,7 +49,7 @@ func newVerification(repo repository.Reader, zips *schedule.Limiter, a provider.
 	return &verification{repo: hashes, hashes: hashes, address: a, version: v, options: o, counts: map[finding.Severity]int{}}
 }
 
-// checked returns the entry of the release in the report.
+// checked returns the entry for the release in the report.
 func (a *verification) checked() Checked {
 	return Checked{
 		Address: a.address, Version: a.version, Stored: provider.Stored{Repository: a.repo.String(), Tag: artifact.Tag(a.version), Digest: a.digest},
@@ -180,12 +181,12 @@ func (a *verification) index(found repository.Inspection, err error) (usable boo
 		s.addError("index-format", fmt.Sprintf("The index with the tag %s contains no platform that OpenTofu supports.", tag), a.mirror(" --force"))
 	}
 	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
-		s.addError("provider-differs", fmt.Sprintf("The release is of a different provider: %v. OpenTofu ignores the annotation and installs the release, but tofu-oci rejects it.", foreign), a.mirror(" --force"))
+		s.addError("provider-differs", fmt.Sprintf("The release belongs to a different provider: %v. OpenTofu ignores the annotation and installs the release, but tofu-oci rejects it.", foreign), a.mirror(" --force"))
 	}
 	return true, nil
 }
 
-// manifest adds a finding if the manifest of a platform is missing or invalid.
+// manifest adds a finding if the manifest for a platform is missing or invalid.
 func (a *verification) manifest(f repository.InspectedPackage) {
 	s, platform := a.about(f.Target.Platform), f.Target.Platform
 	switch {
@@ -210,7 +211,7 @@ func (a *verification) launch(ctx context.Context, r provider.Release) error {
 	here := provider.CurrentPlatform()
 	i := slices.IndexFunc(r.Packages, func(p provider.Package) bool { return p.Platform == here })
 	if i < 0 {
-		a.about(provider.Platform{}).addWarning("not-launched", fmt.Sprintf("The provider was not started, because the release has no package for %s.", here), finding.Remedy{Hint: "verify it on a machine with one of its platforms"})
+		a.about(provider.Platform{}).addWarning("not-launched", fmt.Sprintf("The provider was not started, because the release has no package for %s.", here), finding.Remedy{Hint: "verify the release on a machine with a supported platform"})
 		return nil
 	}
 	problem, err := a.options.Launch(ctx, r.Packages[i])
@@ -218,12 +219,12 @@ func (a *verification) launch(ctx context.Context, r provider.Release) error {
 		return err
 	}
 	if problem != "" {
-		a.about(here).addError("launch-failed", fmt.Sprintf("The provider does not start: %s.", problem), finding.Remedy{Hint: "report the problem to the publisher of the provider; it likely affects OpenTofu, too"})
+		a.about(here).addError("launch-failed", fmt.Sprintf("The provider does not start: %s.", problem), finding.Remedy{Hint: "report the problem to the provider's author, because OpenTofu is likely affected, too"})
 	}
 	return nil
 }
 
-// isDamage reports whether err is about content that doesn't match its digest or size.
+// isDamage reports whether err means that content doesn't match its digest or size.
 func isDamage(err error) bool {
 	_, bytes := errors.AsType[*sums.MismatchError](err)
 	_, size := errors.AsType[*sums.SizeError](err)

@@ -12,10 +12,10 @@ func Rules() []finding.Rule {
 		{Code: "index-format", Means: "A tag does not point to an index that OpenTofu can read."},
 		{Code: "provider-differs", Means: "The provider annotation of the release is for a different provider."},
 		{Code: "platform-twice", Means: "The index has several manifests for a platform, which OpenTofu rejects."},
-		{Code: "manifest-missing", Means: "The manifest of a platform is missing."},
-		{Code: "manifest-damaged", Means: "The manifest of a platform does not match the digest or size in the index."},
-		{Code: "manifest-format", Means: "The manifest of a platform does not have the format that OpenTofu expects."},
-		{Code: "blob-missing", Means: "A blob of a manifest is missing."},
+		{Code: "manifest-missing", Means: "The manifest for a platform is missing."},
+		{Code: "manifest-damaged", Means: "The manifest for a platform does not match the digest or size in the index."},
+		{Code: "manifest-format", Means: "The manifest for a platform does not have the format that OpenTofu expects."},
+		{Code: "blob-missing", Means: "A blob that a manifest lists is missing."},
 		{Code: "blob-size", Means: "A blob does not have the size that its manifest specifies."},
 		{Code: "blob-damaged", Means: "A blob does not match its digest."},
 		{Code: "zip-refused", Means: "A zip matches its digest, but tofu-oci refuses to unpack it."},
@@ -23,13 +23,13 @@ func Rules() []finding.Rule {
 		{Code: "sums-missing", Means: "A package has no SHA256SUMS document."},
 		{Code: "sums-malformed", Means: "SHA256SUMS is malformed."},
 		{Code: "sums-unlisted", Means: "SHA256SUMS does not list a zip."},
-		{Code: "sums-differ", Means: "SHA256SUMS lists a zip with a different checksum."},
+		{Code: "sums-differ", Means: "SHA256SUMS lists a different checksum for a zip."},
 		{Code: "evidence-unreadable", Means: "A document of the release cannot be read."},
 		{Code: "referrer-unreadable", Means: "A referrer of the release cannot be read."},
 		{Code: "annotation-zh", Means: "The zh annotation doesn't match the zip's checksum."},
 		{Code: "annotation-h1", Means: "The h1 annotation doesn't match the zip's hash."},
 		{Code: "annotation-version", Means: "The version annotation does not match the tag."},
-		{Code: "annotation-protocols", Means: "The annotated plugin protocols are malformed, or differ from those of the origin registry."},
+		{Code: "annotation-protocols", Means: "The annotated plugin protocols are malformed, or differ from the protocols in the origin registry."},
 		{Code: "release-missing", Means: "The origin registry offers selected versions that are missing from the repository."},
 		{Code: "release-withdrawn", Means: "The origin registry has withdrawn the version."},
 		{Code: "platform-withdrawn", Means: "The origin registry no longer offers a platform of the version."},
@@ -37,14 +37,14 @@ func Rules() []finding.Rule {
 		{Code: "bytes-differ", Means: "The origin registry offers a different zip."},
 		{Code: "key-changed", Means: "The origin registry offers a signature that was made with a different key."},
 		{Code: "signature-dropped", Means: "The origin registry offers a signature, but none is stored."},
-		{Code: "origin-unverified", Means: "The content of the origin registry is inconsistent, so it can't be compared."},
+		{Code: "origin-unverified", Means: "The origin registry's content is inconsistent and can't be compared."},
 		{Code: "not-launched", Means: "The release has no package for the current platform, so the provider was not started."},
 		{Code: "approval-missing", Means: "A required approval is missing, expired, or not signed by an approval key."},
-		{Code: "allowance-expired", Means: "The version is still live, but its allowance from a gate has expired."},
+		{Code: "allowance-expired", Means: "The version can be installed, but its approval by a gate has expired."},
 		{Code: "launch-failed", Means: "The provider does not start, or does not return its schema."},
 		{Code: "tag-ignored", Means: "OpenTofu ignores a tag because it starts with v."},
 		{Code: "tag-without-version", Means: "OpenTofu treats a tag as a version, but then requests a different tag."},
-		{Code: "tag-per-platform", Means: "OpenTofu treats the tag of a platform as a version."},
+		{Code: "tag-per-platform", Means: "OpenTofu treats a tag for a single platform as a version."},
 		{Code: "version-zero", Means: "OpenTofu never selects version 0.0.0."},
 		{Code: "tags-many", Means: "OpenTofu misinterprets more tags than the report lists."},
 	}
@@ -57,5 +57,5 @@ func Rules() []finding.Rule {
 	return rules
 }
 
-// signatureCode returns the code of findings with the given verdict.
+// signatureCode returns the code for findings with the given verdict.
 func signatureCode(t provider.Trust) string { return "signature-" + string(t) }

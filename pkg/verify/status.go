@@ -20,7 +20,7 @@ type ReleaseStatus struct {
 	// Findings contains at most 100 findings that explain why the release is not
 	// complete.
 	Findings []finding.Finding
-	// Err describes why the status is unknown.
+	// Err is the reason the status is unknown.
 	Err error
 }
 

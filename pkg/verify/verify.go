@@ -1,5 +1,5 @@
 // Package verify checks the releases in an OCI repository. It finds content that is
-// missing or damaged, is inconsistent, or can't be read by OpenTofu. It also finds
+// missing, damaged, or inconsistent, or that OpenTofu can't read. It also finds
 // releases whose signatures the policy doesn't accept, and differences from the origin
 // registry. It changes nothing.
 //
@@ -39,11 +39,12 @@ type Options struct {
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
 	// Verify verifies the signature of a release. You can use a method of trust.Policy.
-	// If Verify returns an error, the release has an error. If the verdict contains a
-	// warning, the release has a warning. If nil, signatures are not verified.
+	// If Verify returns an error, the report contains an error about the release. If
+	// the verdict contains a warning, the report contains a warning. If nil, signatures
+	// are not verified.
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// Launch starts the package for the current platform. If the package doesn't work,
-	// problem describes why, without a final period. Launch is called only for releases
+	// problem is the reason, without a final period. Launch is called only for releases
 	// without errors. If Launch returns an error, the release could not be checked. If
 	// nil, nothing is started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
@@ -60,7 +61,7 @@ type Options struct {
 type Failure struct {
 	// Wanted is the first requirement that selects the release.
 	Wanted provider.Requirement
-	// Version is zero if the failure is about the requirement. Either no version
+	// Version is zero if the failure applies to the requirement. Either no version
 	// matches the requirement ([provider.ErrVersionNotFound]), or the versions of the
 	// origin registry are unknown.
 	Version provider.Version
@@ -69,7 +70,7 @@ type Failure struct {
 
 func (f Failure) isRelease() bool { return f.Version != provider.Version{} }
 
-// Checked is a release whose check was completed.
+// Checked is a release whose check has been completed.
 type Checked struct {
 	Address provider.Address
 	Version provider.Version
@@ -79,8 +80,8 @@ type Checked struct {
 	Verdict provider.Verdict
 	// SBOM reports whether SBOMs describe all packages.
 	SBOM bool
-	// Referrers contains the documents that refer to the index, and Decisions the recorded
-	// decisions about it, oldest first. See approval.Examine.
+	// Referrers contains the documents that refer to the index. Decisions contains the
+	// decisions about the index, oldest first. See approval.Examine.
 	Referrers []provider.Document
 	Decisions []repository.DecisionRecord
 	// Counts is the number of findings by severity.

@@ -446,7 +446,7 @@ func TestFindingsAreBounded(t *testing.T) {
 }
 
 // TestAudit checks that the report contains the decisions of a release and its SBOMs, that an
-// expired allowance is an error, and that the list of referrers is read once, even if an
+// expired allowance is an error, and that the referrers list is read once, even if an
 // approval is required.
 func TestAudit(t *testing.T) {
 	t.Parallel()
@@ -505,7 +505,7 @@ func TestAudit(t *testing.T) {
 		}
 		const lists = 2 * 3 // two runs, each with the lists of an index and two manifests
 		if n := w.requests(registrytest.Referrers) - before; w.registry != nil && n != lists {
-			t.Errorf("%d lists of referrers were read, not %d", n, lists)
+			t.Errorf("%d referrers lists were read, not %d", n, lists)
 		}
 	})
 }

@@ -2,12 +2,16 @@
 const root = document.documentElement;
 const base = document.body.dataset.base;
 
-// The theme of the browser applies until the reader chooses a theme.
+// The browser's theme applies until the reader selects a theme.
 const stored = localStorage.getItem("theme");
 if (stored) root.dataset.theme = stored;
 const theme = document.querySelector("header .theme");
 const dark = () => (root.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-const label = () => { theme.textContent = dark() ? "Light mode" : "Dark mode"; };
+const label = () => {
+	theme.ariaLabel = dark() ? "Light mode" : "Dark mode";
+	theme.title = theme.ariaLabel;
+	theme.textContent = dark() ? "☀" : "☾";
+};
 theme.hidden = false;
 label();
 theme.onclick = () => {
@@ -17,7 +21,8 @@ theme.onclick = () => {
 };
 
 // On a phone, the list of pages is closed when a page opens.
-if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".pages details").open = false;
+if (matchMedia("(max-width: 50rem)").matches) document.querySelector(".pages details")?.removeAttribute("open");
+document.querySelector(".pages [aria-current]")?.scrollIntoView({ block: "nearest" });
 
 for (const pre of document.querySelectorAll("main pre")) {
 	pre.tabIndex = 0; // keyboard users can scroll wide code
@@ -37,20 +42,15 @@ for (const pre of document.querySelectorAll("main pre")) {
 }
 
 // The sections between <!-- tabs --> and <!-- /tabs --> become tabs. Each section starts with a heading.
-const comments = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_COMMENT);
-const starts = [];
-while (comments.nextNode()) if (comments.currentNode.data.trim() === "tabs") starts.push(comments.currentNode);
-for (const start of starts) {
-	const group = document.createElement("div");
-	group.className = "tabs";
+for (const group of document.querySelectorAll(".tabbed")) {
+	group.classList.add("tabs");
 	const list = document.createElement("div");
 	list.setAttribute("role", "tablist");
 	list.setAttribute("aria-label", "Systems");
-	group.append(list);
 	const panels = [];
-	for (let node = start.nextSibling, level; node && node.data?.trim() !== "/tabs"; node = start.nextSibling) {
-		node.remove();
-		if (/^H\d$/.test(node.nodeName) && (level ??= node.nodeName) === node.nodeName) {
+	const level = group.firstElementChild.nodeName;
+	for (const node of [...group.children]) {
+		if (node.nodeName === level) {
 			const tab = document.createElement("button");
 			tab.type = "button";
 			tab.textContent = node.firstChild.textContent.trim();
@@ -64,9 +64,10 @@ for (const start of starts) {
 			panels.push(panel);
 			list.append(tab);
 			group.append(panel);
-		} else panels.at(-1)?.append(node);
+			node.remove();
+		} else panels.at(-1).append(node);
 	}
-	start.after(group);
+	group.prepend(list);
 	const tabs = [...list.children];
 	const select = (selected) => panels.forEach((panel, i) => {
 		panel.hidden = i !== selected;
@@ -93,6 +94,19 @@ for (const start of starts) {
 	addEventListener("hashchange", follow);
 }
 
+// The section list highlights the section that is on the screen.
+const sections = new Map([...document.querySelectorAll("aside a")].map((link) => [document.getElementById(decodeURIComponent(link.hash.slice(1))), link]));
+sections.delete(null);
+const mark = () => {
+	const passed = [...sections.keys()].filter((section) => section.getClientRects().length && section.getBoundingClientRect().top < 120);
+	for (const link of sections.values()) link.removeAttribute("aria-current");
+	sections.get(passed.at(-1))?.setAttribute("aria-current", "true");
+};
+if (sections.size) {
+	addEventListener("scroll", mark, { passive: true });
+	mark();
+}
+
 // Pagefind's index is loaded when the reader opens the search.
 const dialog = document.querySelector(".find");
 const input = dialog.querySelector("input");
@@ -100,10 +114,10 @@ const status = dialog.querySelector("[role=status]");
 const results = dialog.querySelector("ol");
 const opener = document.querySelector("header .search");
 let pagefind;
-const open = async () => {
+const open = () => {
 	dialog.showModal();
 	input.select();
-	pagefind ??= await import(`${base}pagefind/pagefind.js`);
+	pagefind ??= import(`${base}pagefind/pagefind.js`);
 };
 opener.hidden = false;
 opener.onclick = open;
@@ -114,8 +128,8 @@ addEventListener("keydown", (event) => {
 });
 input.oninput = async () => {
 	const query = input.value.trim();
-	const search = await pagefind?.debouncedSearch(query, {}, 150);
-	if (!search) return; // the reader typed more
+	const search = await (await pagefind).debouncedSearch(query, {}, 150);
+	if (!search) return; // the reader has typed more
 	const pages = await Promise.all(search.results.slice(0, 8).map((result) => result.data()));
 	results.replaceChildren(...pages.flatMap((page) => page.sub_results.slice(0, 2).map((part) => {
 		const item = document.createElement("li");
@@ -133,14 +147,18 @@ input.oninput = async () => {
 	status.textContent = query ? `${search.results.length} ${search.results.length === 1 ? "page" : "pages"} found` : "";
 };
 
-// versions.json lists all published versions. If the file is missing, as in a local build, the switch stays hidden.
-const versions = document.querySelector("header .versions");
-if (versions && location.protocol === "https:") {
-	fetch(new URL("../versions.json", new URL(base, location))).then((response) => response.ok ? response.json() : []).then((all) => {
-		if (all.length < 2) return;
-		const choice = versions.querySelector("select");
-		for (const name of all) choice.add(new Option(name, name, false, name === document.body.dataset.version));
-		choice.onchange = () => { location = new URL(`../${choice.value}/`, new URL(base, location)); };
-		versions.hidden = false;
-	});
+// versions.json lists all published versions. The first one is also published at the root. A local build has no root.
+const published = document.body.dataset.root;
+if (published) {
+	const all = await fetch(`${published}versions.json`).then((response) => response.ok ? response.json() : []).catch(() => []);
+	const versions = document.querySelector("header .versions");
+	const choice = versions.querySelector("select");
+	for (const name of all) choice.add(new Option(name, name, false, name === document.body.dataset.version));
+	choice.onchange = async () => {
+		const home = `${published}${choice.value}/`;
+		const same = home + location.pathname.slice(base.length);
+		const exists = await fetch(same, { method: "HEAD" }).then((response) => response.ok).catch(() => false);
+		location = exists ? same : home;
+	};
+	versions.hidden = all.length < 2;
 }

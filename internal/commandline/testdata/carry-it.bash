@@ -56,7 +56,7 @@ _carry_it() {
 			fi
 		fi
 	done
-	[[ $current != '=' ]] || current=''
+	[[ $current != [=@] ]] || current=''
 
 	if [[ -z $awaited && -z $own && $current == -* ]]; then
 		kind=words
@@ -78,6 +78,15 @@ _carry_it() {
 	nothing)
 		__carry_it_flags "$command"
 		COMPREPLY=($(compgen -W "$candidates" -- "$current"))
+		;;
+	providers) # bash also splits words at "@" and ":", so the reply contains only the end of the word
+		local line=${COMP_LINE:0:COMP_POINT} words
+		read -r -a words <<<"${line//[\"\']/}"
+		[[ $line != *' ' ]] || words+=('')
+		word=${words[${#words[@]} - 1]}
+		for i in $(carry-it completion -- providers "$word" "${words[@]:1:${#words[@]} - 2}" 2>/dev/null); do
+			COMPREPLY+=("${i#"${word%"$current"}"}")
+		done
 		;;
 	files | directories | programs)
 		IFS=$'\n'

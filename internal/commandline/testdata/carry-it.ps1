@@ -51,13 +51,17 @@ Register-ArgumentCompleter -Native -CommandName 'carry-it', 'carry-it.exe' -Scri
         'lift --list' = @()
         'lift --name' = @()
     }
+    # Commands with PROVIDERs.
+    $providers = @()
 
     $command = ''
     $awaited = ''
     $ended = $false
+    $words = @()
     foreach ($element in ($commandAst.CommandElements | Select-Object -Skip 1)) {
         if ($element.Extent.EndOffset -ge $cursorPosition) { break }
         $word = $element.Extent.Text
+        $words += $word.Trim("'", '"')
         if ($awaited) {
             $awaited = ''
         } elseif ($word -eq '--') {
@@ -83,6 +87,8 @@ Register-ArgumentCompleter -Native -CommandName 'carry-it', 'carry-it.exe' -Scri
         $offered = $flags[$command]
     } elseif ($commands.ContainsKey($command) -and -not $ended) {
         $offered = $commands[$command]
+    } elseif ($providers -contains $command -and -not $ended) {
+        foreach ($word in (& carry-it completion '--' providers $typed @words 2>$null)) { $offered[$word] = $word }
     } elseif ($values.ContainsKey($command)) {
         foreach ($word in $values[$command]) { $offered[$word] = $word }
     }

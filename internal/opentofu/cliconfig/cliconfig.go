@@ -1,7 +1,7 @@
 // Package cliconfig reads and writes OpenTofu's CLI configuration. [Locate] finds the
-// files of the configuration. [Read] parses the files in native or JSON syntax and
-// follows OpenTofu's rules. It reads only settings that affect the installation of
-// providers. The package accesses files, but not the network.
+// configuration files. [Read] parses the files in native or JSON syntax and follows
+// OpenTofu's rules. It reads only settings that affect the installation of providers.
+// The package accesses files, but not the network.
 //
 // [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to
 // an existing file. [Rewrite] generates a configuration for a program that doesn't
@@ -48,7 +48,8 @@ type Config struct {
 	Notes []Note
 }
 
-// DevOverride returns a provider's dev_overrides entry, if any.
+// DevOverride returns the entry for a provider in dev_overrides. If dev_overrides has
+// no entry for the provider, found is false.
 func (c Config) DevOverride(a provider.Address) (override DevOverride, found bool) {
 	if c.Installation != nil {
 		override, found = c.Installation.DevOverrides[a]

@@ -9,10 +9,44 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MergeFile is like [Merge]. It also returns a *[MergeError] if the environment makes
-// OpenTofu read the file and another file that contains a block, because OpenTofu
-// rejects two blocks. place is the file's path with symbolic links resolved.
-func MergeFile(e Environment, name, place string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
+// Blocks are the blocks that redirect installations to a mirror.
+type Blocks struct {
+	// Template, if not nil, determines the repositories of the providers that match
+	// Patterns. See [MirrorBlock].
+	Template *template.Template
+	Patterns []provider.Pattern
+	Hosts    []HostBlock
+}
+
+// Text returns the blocks in native syntax. It returns the errors from [MirrorBlock].
+func (b Blocks) Text() (text string, err error) {
+	if b.Template != nil {
+		text, err = MirrorBlock(*b.Template, b.Patterns)
+	}
+	if len(b.Hosts) > 0 {
+		text += "# A host block replaces all services of its host, so providers.v1 keeps direct\n# installation working.\n"
+	}
+	for _, host := range b.Hosts {
+		text += host.String()
+	}
+	return text, err
+}
+
+// MergeFile adds the blocks to a file's text. See [Merge] and [MergeHosts]. It also
+// returns a *[MergeError] if OpenTofu, in the given environment, reads both this file and
+// another file that contains a provider_installation block, because OpenTofu rejects two
+// blocks. place is the file's path with symbolic links resolved.
+func (b Blocks) MergeFile(e Environment, name, place string, data []byte) (after []byte, err error) {
+	if after = data; b.Template != nil {
+		after, err = mergeFile(e, name, place, data, *b.Template, b.Patterns)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return MergeHosts(name, after, b.Hosts)
+}
+
+func mergeFile(e Environment, name, place string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	after, err := Merge(name, data, t, patterns)
 	if err != nil || bytes.Equal(data, after) {
 		return after, err
@@ -30,14 +64,14 @@ func MergeFile(e Environment, name, place string, data []byte, t template.Templa
 	return after, nil
 }
 
-// Reads reports whether OpenTofu reads the file place. See [MergeFile].
+// Reads reports whether OpenTofu reads the file at place. See [Blocks.MergeFile].
 func (e Environment) Reads(place string) (bool, error) {
 	files, err := Locate(e, "")
 	return slices.ContainsFunc(files.Chosen(), func(path string) bool { return isSameFile(path, place) }), err
 }
 
-// isSameFile reports whether two paths refer to the same file. Equal paths are the same
-// file even if it doesn't exist.
+// isSameFile reports whether two paths refer to the same file. Equal paths refer to the
+// same file even if the file doesn't exist.
 func isSameFile(path, place string) bool {
 	if path == place {
 		return true

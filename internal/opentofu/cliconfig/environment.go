@@ -11,7 +11,7 @@ import (
 // describe a different operating system, but its paths always use this machine's
 // separators. The zero value has no locations.
 type Environment struct {
-	// OS is the operating system as named by Go: linux, darwin, windows.
+	// OS is the operating system as a GOOS value, such as linux, darwin, or windows.
 	OS string
 	// Home is the user's home directory. It can be empty, and is not used on Windows.
 	Home string

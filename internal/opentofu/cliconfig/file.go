@@ -164,7 +164,7 @@ func (r *reader) result() (Config, error) {
 	return r.config, nil
 }
 
-// add reads a file. The caller must add files in OpenTofu's order.
+// add reads the settings in a file. The caller must add files in OpenTofu's order.
 func (r *reader) add(f file) {
 	var err error
 	defer func() {

@@ -2,14 +2,22 @@ package cliconfig
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
+
+// modulesService and providersService are service names in host blocks.
+const modulesService, providersService = "modules.v1", "providers.v1"
 
 // providerServices contains the provider registries of well-known hosts.
 var providerServices = map[string]string{
@@ -17,23 +25,30 @@ var providerServices = map[string]string{
 	"registry.terraform.io": "https://registry.terraform.io/v1/providers/",
 }
 
-// HostBlocks returns host blocks that redirect the module registries of hosts to a
-// tofu-oci server. A host is HOST or HOST=URL, where URL is its provider registry. The
-// default is [provider.DefaultHost]. A git mirror is HOST=URL. For git mirrors, the
-// result contains comments with git commands. Without a server, the result is empty.
-func HostBlocks(server string, hosts, gitMirrors []string) (string, error) {
+// HostBlock is a host block that redirects the module registry of a host. A host block
+// replaces all services of its host, so it also contains the provider registry, which
+// keeps direct installation working.
+type HostBlock struct {
+	Host svchost.Hostname
+	// Services maps the names of services to URLs.
+	Services map[string]string
+}
+
+// HostBlocks returns blocks that redirect the module registries of hosts to a tofu-oci
+// server, sorted by host. A host has the form HOST or HOST=URL, where URL is the URL of
+// the host's provider registry. If hosts is empty, [provider.DefaultHost] is used.
+// Without a server, the result is empty.
+func HostBlocks(server string, hosts []string) (blocks []HostBlock, err error) {
 	if server == "" {
-		return "", nil
+		return nil, nil
 	}
 	base, err := baseURL(server)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	if len(hosts) == 0 {
 		hosts = []string{string(provider.DefaultHost)}
 	}
-	var b strings.Builder
-	b.WriteString("# A host block replaces all services of its host, so providers.v1 keeps direct\n# installation working.\n")
 	for _, host := range slices.Compact(slices.Sorted(slices.Values(hosts))) {
 		name, providers, _ := strings.Cut(host, "=")
 		parsed, err := provider.ParseHost(name)
@@ -41,15 +56,33 @@ func HostBlocks(server string, hosts, gitMirrors []string) (string, error) {
 			providers, err = baseURL(providers)
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		fmt.Fprintf(&b, "host %s {\n  services = {\n    \"modules.v1\" = %s\n", quote(string(parsed)), quote(base+"v1/modules/"+string(parsed)+"/"))
+		services := map[string]string{modulesService: base + "v1/modules/" + string(parsed) + "/"}
 		if providers = cmp.Or(providers, providerServices[string(parsed)]); providers != "" {
-			fmt.Fprintf(&b, "    \"providers.v1\" = %s\n", quote(providers))
+			services[providersService] = providers
 		}
-		b.WriteString("  }\n}\n")
+		blocks = append(blocks, HostBlock{parsed, services})
 	}
-	for _, mirror := range gitMirrors {
+	return blocks, nil
+}
+
+// String returns the block in native syntax.
+func (b HostBlock) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "host %s {\n  services = {\n", quote(string(b.Host)))
+	for _, name := range slices.Sorted(maps.Keys(b.Services)) {
+		fmt.Fprintf(&s, "    %s = %s\n", quote(name), quote(b.Services[name]))
+	}
+	s.WriteString("  }\n}\n")
+	return s.String()
+}
+
+// GitCommands returns comments that contain the git commands for redirecting
+// repositories on the hosts. A mirror has the form HOST=URL.
+func GitCommands(mirrors []string) (string, error) {
+	var b strings.Builder
+	for _, mirror := range mirrors {
 		name, target, _ := strings.Cut(mirror, "=")
 		parsed, err := provider.ParseHost(name)
 		if err == nil {
@@ -66,11 +99,84 @@ func HostBlocks(server string, hosts, gitMirrors []string) (string, error) {
 	return b.String(), nil
 }
 
-// baseURL checks an https URL and adds a slash at the end.
+// baseURL returns an https URL with a slash at the end, or an error if s is not a valid
+// https URL.
 func baseURL(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(s, "${}\"\\") {
 		return "", fmt.Errorf("invalid URL %q: want https://HOST/ without credentials", text.RedactUserinfo(s))
 	}
 	return strings.TrimSuffix(s, "/") + "/", nil
+}
+
+// MergeHosts adds host blocks to a file's text and keeps the rest of the text byte for
+// byte. If the file has a block for the same host, MergeHosts keeps the block if it
+// contains the same services, and replaces the block if tofurc wrote it and it has not
+// been modified since. Otherwise, MergeHosts returns a *[MergeError]. It also returns
+// the errors from [Parse].
+func MergeHosts(name string, data []byte, blocks []HostBlock) (merged []byte, err error) {
+	for _, b := range blocks {
+		if data, err = b.merge(name, data); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+func (b HostBlock) merge(name string, data []byte) ([]byte, error) {
+	before, newline := withoutCR(data)
+	f, err := parseFile(name, []byte(before))
+	if err != nil {
+		return nil, err
+	}
+	c, err := single(f, nil)
+	if err != nil {
+		return nil, err
+	}
+	there := c.Services[b.Host]
+	if b.isIn(there) {
+		return data, nil
+	}
+	if f.json {
+		member, _ := json.MarshalIndent(map[string]any{string(b.Host): map[string]any{"services": b.Services}}, "", "  ") // strings can always be encoded
+		return nil, &MergeError{stricthcl.Position{File: name}, "tofu-oci does not modify files in JSON syntax", "\"host\": " + string(member) + "\n"}
+	}
+	after := appended(before, b.String())
+	for _, block := range f.labeled("host") {
+		if normalHost(keyOf(block, 1)) != string(b.Host) {
+			continue
+		}
+		written := strings.TrimSuffix(HostBlock{b.Host, there}.String(), "\n")
+		start := block.Pos().Offset
+		if strings.Contains(before, "\r\n") || !strings.HasPrefix(before[start:], written) {
+			problem := fmt.Sprintf("the file already has a host block for %s that was not written by tofu-oci or was changed later", b.Host)
+			return nil, &MergeError{f.at(block), problem, b.with(there).String()}
+		}
+		after = before[:start] + strings.TrimSuffix(b.String(), "\n") + before[start+len(written):]
+	}
+	after = strings.ReplaceAll(after, "\n", newline)
+	// Check that the result has the intended meaning.
+	if c, err := Parse(name, []byte(after)); err != nil || !b.isIn(c.Services[b.Host]) {
+		return nil, &MergeError{stricthcl.Position{File: name}, "the block would have a different meaning in this file", b.String()}
+	}
+	return []byte(after), nil
+}
+
+// isIn reports whether the services of a host contain the services of the block.
+func (b HostBlock) isIn(services map[string]string) bool {
+	for name, url := range b.Services {
+		if services[name] != url {
+			return false
+		}
+	}
+	return true
+}
+
+// with returns a copy of the block that also contains the services of an existing
+// block, except the module registry.
+func (b HostBlock) with(services map[string]string) HostBlock {
+	all := maps.Clone(b.Services)
+	maps.Copy(all, services)
+	all[modulesService] = b.Services[modulesService]
+	return HostBlock{b.Host, all}
 }

@@ -1,6 +1,7 @@
 package cliconfig_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -11,11 +12,14 @@ import (
 
 func TestHostBlocks(t *testing.T) {
 	t.Parallel()
-	got, err := cliconfig.HostBlocks("https://mirror.example.com/base",
-		[]string{"registry.opentofu.org", "gitlab.example.com", "acme.example.com=https://acme.example.com/providers"}, []string{"github.com=https://git.example.com/github"})
-	want := `# A host block replaces all services of its host, so providers.v1 keeps direct
-# installation working.
-host "acme.example.com" {
+	blocks, err := cliconfig.HostBlocks("https://mirror.example.com/base", []string{"registry.opentofu.org", "gitlab.example.com", "acme.example.com=https://acme.example.com/providers"})
+	got := ""
+	for _, b := range blocks {
+		got += b.String()
+	}
+	commands, gitErr := cliconfig.GitCommands([]string{"github.com=https://git.example.com/github"})
+	got += commands
+	want := `host "acme.example.com" {
   services = {
     "modules.v1" = "https://mirror.example.com/base/v1/modules/acme.example.com/"
     "providers.v1" = "https://acme.example.com/providers/"
@@ -37,31 +41,75 @@ host "registry.opentofu.org" {
 #   git config --global --add 'url.https://git.example.com/github/.insteadOf' 'ssh://git@github.com/'
 #   git config --global --add 'url.https://git.example.com/github/.insteadOf' 'git@github.com:'
 `
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v (-want +got):\n%s", err, diff)
+	if diff := cmp.Diff(want, got); diff != "" || err != nil || gitErr != nil {
+		t.Errorf("%v, %v (-want +got):\n%s", err, gitErr, diff)
 	}
 	config, err := cliconfig.Parse("tofurc", []byte(got))
 	if err != nil || len(config.Services) != 3 || config.Services["registry.opentofu.org"]["modules.v1"] != "https://mirror.example.com/base/v1/modules/registry.opentofu.org/" {
 		t.Errorf("got %v, %v", config.Services, err)
 	}
-	if got, err := cliconfig.HostBlocks("", nil, nil); got != "" || err != nil {
+	if got, err := cliconfig.HostBlocks("", nil); got != nil || err != nil {
 		t.Errorf("got %q, %v", got, err)
 	}
-	for _, test := range [][3]string{
-		{"http://mirror.example.com"}, {"https://u:canary@mirror.example.com"}, {"https://mirror.example.com/?a"}, {"https://mirror.example.com/${a}"}, {"https://a/\"\n"},
+	for _, test := range [][2]string{
+		{"http://mirror.example.com", ""}, {"https://u:canary@mirror.example.com", ""}, {"https://mirror.example.com/?a", ""}, {"https://mirror.example.com/${a}", ""}, {"https://a/\"\n", ""},
 		{"https://mirror.example.com", "not a host"}, {"https://mirror.example.com", "a.example.com=ftp://x"},
-		{"https://mirror.example.com", "a.example.com", "github.com"}, {"https://mirror.example.com", "a.example.com", "a\nb=https://x"},
 	} {
-		var mirrors []string
-		if test[2] != "" {
-			mirrors = []string{test[2]}
+		if got, err := cliconfig.HostBlocks(test[0], []string{test[1]}); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%q: got %v, %v", test, got, err)
 		}
-		hosts := []string{"a.example.com"}
-		if test[1] != "" {
-			hosts = []string{test[1]}
+	}
+	for _, mirror := range []string{"github.com", "a\nb=https://x"} {
+		if got, err := cliconfig.GitCommands([]string{mirror}); err == nil {
+			t.Errorf("%q: got %q", mirror, got)
 		}
-		if got, err := cliconfig.HostBlocks(test[0], hosts, mirrors); err == nil || strings.Contains(err.Error(), "canary") {
-			t.Errorf("%q: got %q, %v", test, got, err)
+	}
+}
+
+// TestMergeHosts merges a block into files.
+func TestMergeHosts(t *testing.T) {
+	t.Parallel()
+	block := func(server string) string {
+		blocks, err := cliconfig.HostBlocks(server, nil)
+		if err != nil {
+			t.Fatal(err)
 		}
+		return blocks[0].String()
+	}
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	const around, below = "# before\nx = 1 // odd\n\n", "\nhost \"a.example\" {}\n"
+	old, now := block("https://old.example.com"), block("https://new.example.com")
+	long := strings.Replace(now, "  }\n", "    \"login.v1\" = \"https://login.example.com/\"\n  }\n", 1)
+	for name, test := range map[string]struct{ before, want, proposed string }{
+		"empty":               {"", now, ""},
+		"other text":          {around, around + now, ""},
+		"same block":          {around + now + below, around + now + below, ""},
+		"more services":       {long, long, ""},
+		"old block":           {around + old + below, around + now + below, ""},
+		"carriage returns":    {crlf(around + old + below), crlf(around + now + below), ""},
+		"other block":         {below, below + "\n" + now, ""},
+		"block with comments": {strings.Replace(old, "  services", "  # why\n  services", 1), "", now},
+		"other services":      {"host \"registry.opentofu.org\" { services = { \"providers.v1\" = \"https://mine/\" } }\n", "", strings.Replace(now, "https://registry.opentofu.org/v1/providers/", "https://mine/", 1)},
+		"mixed line endings":  {"x = 1\r\n" + old, "", now},
+		"JSON":                {"{}", "", "\"host\": {\n  \"registry.opentofu.org\": {\n    \"services\": {\n      \"modules.v1\": \"https://new.example.com/v1/modules/registry.opentofu.org/\",\n      \"providers.v1\": \"https://registry.opentofu.org/v1/providers/\"\n    }\n  }\n}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			blocks, err := cliconfig.HostBlocks("https://new.example.com", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := cliconfig.MergeHosts("tofurc", []byte(test.before), blocks)
+			conflict, isConflict := errors.AsType[*cliconfig.MergeError](err)
+			if isConflict != (test.proposed != "") || !isConflict && err != nil {
+				t.Fatalf("unexpected error: %v", err)
+			}
+			if diff := cmp.Diff(test.want, string(got)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if isConflict && conflict.Block != test.proposed {
+				t.Errorf("proposed block (-want +got):\n%s", cmp.Diff(test.proposed, conflict.Block))
+			}
+		})
 	}
 }

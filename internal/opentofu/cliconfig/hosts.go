@@ -13,7 +13,7 @@ import (
 )
 
 // CredentialsHelper is a credentials_helper block. The program
-// terraform-credentials-NAME returns the tokens of hosts.
+// terraform-credentials-NAME returns tokens for hosts.
 type CredentialsHelper struct {
 	Position stricthcl.Position
 	Name     string
@@ -43,7 +43,7 @@ func (r *reader) hosts() {
 		// OpenTofu picks one of the blocks at random.
 		name := keyOf(b, 1)
 		if other := first[host]; other != nil && keyOf(other, 1) != name {
-			r.fail(r.label(b), "%q and %q, at %v, are the same host: use the same spelling in all blocks", name, keyOf(other, 1), r.label(other))
+			r.fail(r.label(b), "%q and %q, at %v, are the same host; use the same spelling in all blocks", name, keyOf(other, 1), r.label(other))
 			continue
 		}
 		first[host] = b
@@ -138,8 +138,8 @@ func (r *reader) pluginCache() {
 	}{})
 }
 
-// protocols checks registry_protocols blocks. Their values affect only OpenTofu's
-// requests, and each file can contain only one block. A block has the form:
+// protocols reports invalid registry_protocols blocks. Their values affect only
+// OpenTofu's requests, and each file can contain only one block. A block has the form:
 // registry_protocols { retry_count = 1 }.
 func (r *reader) protocols() {
 	const name = "registry_protocols"

@@ -18,8 +18,8 @@ import (
 // Kind is the kind of an installation method. It is the name of the method's block.
 type Kind string
 
-// The kinds of methods. A dev_overrides block is not a method. Its kind is used only in
-// messages.
+// The kinds of methods. A dev_overrides block is not a method. The kind DevOverrides is
+// used only in messages.
 const (
 	Direct           Kind = "direct"
 	FilesystemMirror Kind = "filesystem_mirror"
@@ -38,7 +38,7 @@ type Installation struct {
 	DevOverrides map[provider.Address]DevOverride
 }
 
-// DevOverride is an entry of a dev_overrides block.
+// DevOverride is an entry in a dev_overrides block.
 type DevOverride struct {
 	Position stricthcl.Position
 	// Path is the directory that contains the provider's executable.
@@ -52,7 +52,7 @@ type Method struct {
 	Position stricthcl.Position
 	Kind     Kind
 	// Include contains the patterns of providers for which the method is used. If
-	// empty, it is used for all providers. Exclude contains exceptions.
+	// empty, the method is used for all providers. Exclude contains exceptions.
 	Include, Exclude []provider.Pattern
 	// Template is the repository template of an oci_mirror.
 	Template template.Template
@@ -130,7 +130,7 @@ func (r *reader) installations() {
 			continue
 		}
 		if block.misread {
-			r.note(NoteObjects, block.at, "OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]")
+			r.note(NoteObjects, block.at, "OpenTofu misreads a provider_installation object whose members are all objects; write at least one member as a list, [{ … }]")
 		}
 		r.config.Installation = &Installation{Position: block.at, DevOverrides: map[provider.Address]DevOverride{}}
 		for _, i := range block.methods {
@@ -194,7 +194,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 	switch kind {
 	case draftMirror:
-		r.note(NoteDraft, at, "OpenTofu requires oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }")
+		r.note(NoteDraft, at, "oci { registry_template = … } comes from a draft of OpenTofu's RFC; OpenTofu requires oci_mirror { repository_template = … }")
 		m.Kind = OCIMirror
 		m.Template = r.template(m, required("registry_template", content.Draft), r.valueAt(of, "registry_template", at))
 	case OCIMirror:
@@ -230,7 +230,7 @@ func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType
 func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {
 	at := r.at(i)
 	if len(r.config.Installation.Methods) > 0 {
-		r.fail(at, "dev_overrides must precede all methods, because it takes precedence over them")
+		r.fail(at, "dev_overrides must precede all methods, because it overrides them")
 	}
 	var paths map[string]string
 	if !r.decodeBlock("provider_installation", body, i, &paths) {

@@ -99,12 +99,12 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 		{
 			"JSON that OpenTofu misreads", `{"provider_installation": {"direct": {"exclude": ["a/*"]}}}`,
 			[]string{"rc:1:25 direct  include=[] exclude=[registry.opentofu.org/a/*]"},
-			[]string{"rc:1:25: OpenTofu misreads a provider_installation object whose members are all objects: write at least one as a list, [{ … }]"},
+			[]string{"rc:1:25: OpenTofu misreads a provider_installation object whose members are all objects; write at least one member as a list, [{ … }]"},
 		},
 		{
 			"the words of the draft", "provider_installation {\n  oci {\n    registry_template = \"ghcr.io/${namespace}-${type}\"\n    include = [\"example.net/*/*\"]\n  }\n}",
 			[]string{"rc:2:3 oci_mirror ghcr.io/${namespace}-${type} include=[example.net/*/*] exclude=[]"},
-			[]string{"rc:2:3: OpenTofu requires oci_mirror { repository_template = … } instead of the draft's oci { registry_template = … }"},
+			[]string{"rc:2:3: oci { registry_template = … } comes from a draft of OpenTofu's RFC; OpenTofu requires oci_mirror { repository_template = … }"},
 		},
 		{
 			"unknown arguments", "provider_installation {\n  direct {\n    inclde = [\"a/*\"]\n  }\n}",

@@ -12,7 +12,7 @@ import (
 // Place is a potential location of the configuration.
 type Place struct {
 	Path string
-	// Why describes the rule that defines the location.
+	// Why explains which rule defines the location.
 	Why string
 	// Found reports whether the file or directory exists.
 	Found bool
@@ -65,11 +65,11 @@ func (f Files) read() ([]file, error) {
 
 // Locate finds the configuration files. If explicit is not empty, it is the only file
 // and must exist. Otherwise, if TF_CLI_CONFIG_FILE specifies a file, that file is the
-// only file, and an existing main file is ignored. In all other cases, the files are
+// only file, and an existing main file is ignored. In every other case, the files are
 // the main file and the *.tfrc and *.tfrc.json files in the configuration directory.
 func Locate(e Environment, explicit string) (Files, error) {
 	if explicit != "" {
-		p := look(explicit, "named explicitly")
+		p := look(explicit, "specified explicitly")
 		if p.Err != nil || !p.Found {
 			_, err := os.Stat(explicit)
 			return nil, fmt.Errorf("reading the CLI configuration: %w", err)
@@ -79,7 +79,7 @@ func Locate(e Environment, explicit string) (Files, error) {
 	}
 	for _, name := range []string{"TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"} {
 		if path := e.getenv(name); path != "" {
-			files := Files{look(path, "named by "+name)}
+			files := Files{look(path, "specified by "+name)}
 			files[0].Chosen = true
 			for _, p := range e.mainFiles() {
 				if p.Chosen {

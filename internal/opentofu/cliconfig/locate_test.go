@@ -160,7 +160,7 @@ func TestLocateIgnored(t *testing.T) {
 	m := newMachine(t, "linux", map[string]string{"TF_CLI_CONFIG_FILE": "~/ci"}, "ci", ".tofurc", ".terraformrc")
 	files, err := cliconfig.Locate(m.env, "")
 	want := []cliconfig.Place{
-		{Path: m.path("~/ci"), Why: "named by TF_CLI_CONFIG_FILE", Found: true, Chosen: true},
+		{Path: m.path("~/ci"), Why: "specified by TF_CLI_CONFIG_FILE", Found: true, Chosen: true},
 		{Path: m.path("~/.tofurc"), Why: "ignored because TF_CLI_CONFIG_FILE is set", Found: true, Ignored: true},
 	}
 	if err != nil || !slices.Equal(files, want) {
@@ -319,7 +319,7 @@ func TestReadNotesIgnoredPaths(t *testing.T) {
 		files     []string
 		want      string
 	}{
-		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file (named by TF_CLI_CONFIG_FILE), because it does not exist"},
+		{"a variable's file", map[string]string{"TF_CLI_CONFIG_FILE": "~/none"}, nil, "OpenTofu ignores this file (specified by TF_CLI_CONFIG_FILE), because it does not exist"},
 		{"a cache", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/none"}, nil, "OpenTofu fails, because this plugin_cache_dir does not exist"},
 		{"nothing", map[string]string{"TF_PLUGIN_CACHE_DIR": "~/there"}, []string{"there/"}, ""},
 	} {

@@ -14,15 +14,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// Login is an oci_credentials block. It contains credentials for all repositories whose
-// names start with Path. Logins can be compared with ==.
+// Login is an oci_credentials block. It contains credentials for every repository whose
+// name starts with Path. Logins can be compared with ==.
 type Login struct {
 	Position stricthcl.Position
 	// Registry has the form "host" or "host:port".
 	Registry string
 	// Path is a prefix of repository names. It consists of complete path components and
 	// is always empty if Helper is set. If empty, the credentials apply to all
-	// repositories of the registry.
+	// repositories in the registry.
 	Path string
 
 	// The block contains a user name and a password, two tokens, or a helper.
@@ -106,7 +106,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	case tokens && (content.Access == nil || content.Refresh == nil):
 		r.fail(l.Position, "access_token and refresh_token must both be set")
 	case helper && l.Path != "":
-		r.fail(r.label(i), "docker_credentials_helper requires a label without a path: use %q", l.Registry)
+		r.fail(r.label(i), "docker_credentials_helper requires a label without a path; use %q", l.Registry)
 	case helper:
 		l.Helper = r.helper(*content.Helper, r.valueAt(body, "docker_credentials_helper", l.Position).at)
 	case tokens:
@@ -173,7 +173,8 @@ func (r *reader) defaultLogins() {
 	}
 }
 
-// helper checks the name of a credential helper, which becomes part of a file name.
+// helper returns the name of a credential helper, and reports a name that can't be part
+// of a file name.
 func (r *reader) helper(name string, at stricthcl.Position) string {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
 		r.fail(at, "invalid docker_credentials_helper %q: want a part of a program name, such as osxkeychain", name)

@@ -122,7 +122,7 @@ func TestCheckCredentials(t *testing.T) {
 		{"no password", `oci_credentials "a.io" { username = "u" }`, "rc:1:1: username and password must both be set"},
 		{"no user name", `{"oci_credentials":{"a.io":{"password":"p"}}}`, "rc:1:19: username and password must both be set"},
 		{"no refresh token", `oci_credentials "a.io" { access_token = "u" }`, "access_token and refresh_token must both be set"},
-		{"a helper for a path", `oci_credentials "a.io/b" { docker_credentials_helper = "pass" }`, `rc:1:17: docker_credentials_helper requires a label without a path: use "a.io"`},
+		{"a helper for a path", `oci_credentials "a.io/b" { docker_credentials_helper = "pass" }`, `rc:1:17: docker_credentials_helper requires a label without a path; use "a.io"`},
 		{"a helper with a path", `oci_credentials "a.io" { docker_credentials_helper = "bin/pass" }`, `rc:1:54: invalid docker_credentials_helper "bin/pass": want a part of a program name`},
 		{"a helper without a name", `oci_default_credentials { docker_credentials_helper = "" }`, `rc:1:55: invalid docker_credentials_helper ""`},
 		{"a password that is a list", `oci_credentials "a.io" { username = "u" password = ["p"] }`, "rc:1:52: OpenTofu rejects this form of oci_credentials"},

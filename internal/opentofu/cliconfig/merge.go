@@ -30,11 +30,11 @@ func (e *MergeError) Error() string { return e.Position.String() + ": " + e.Prob
 // Kind returns [provider.Conflict].
 func (e *MergeError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Merge adds the block of [MirrorBlock] to a file's text and keeps all other text byte
-// for byte. If the file already contains an equal block, Merge keeps it. Merge replaces
-// a different block only if MirrorBlock wrote that block and the block is unmodified.
-// Otherwise, Merge returns a *[MergeError]. Merge also returns the errors of [Parse]
-// and MirrorBlock.
+// Merge adds the block from [MirrorBlock] to a file's text and keeps the rest of the
+// text byte for byte. If the file already contains an equal block, Merge keeps it.
+// Merge replaces a different block only if MirrorBlock wrote that block and it has not
+// been modified since. Otherwise, Merge returns a *[MergeError]. Merge also returns the
+// errors from [Parse] and MirrorBlock.
 func Merge(name string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {
 	ours, err := MirrorBlock(t, patterns)
 	if err != nil {
@@ -70,7 +70,7 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 	merged = strings.ReplaceAll(merged, "\n", newline)
 	// Check that the result has the intended meaning.
 	if c, err := Parse(name, []byte(merged)); err != nil || c.Installation == nil || !sameMethods(c.Installation.Methods, methods) {
-		return nil, &MergeError{stricthcl.Position{File: name}, "inserting the block would change its meaning", ours}
+		return nil, &MergeError{stricthcl.Position{File: name}, "the block would have a different meaning in this file", ours}
 	}
 	return []byte(merged), nil
 }
@@ -130,10 +130,10 @@ func sameMethods(a, b []Method) bool {
 }
 
 // manualMerge returns the error for a block that a user wrote. The error proposes the
-// user's block with our method. Our method comes first or replaces the methods that it
-// supersedes.
+// user's block with the method mirror, which comes first or replaces the methods that
+// it supersedes.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
-	problem := "the file already has a provider_installation block that tofu-oci did not write, or that was changed since then"
+	problem := "the file already has a provider_installation block that was not written by tofu-oci or was changed later"
 	end := body.Rbrace.Offset + 1
 	// 1. Check whether the block already contains the method, perhaps for more
 	// providers.
@@ -197,7 +197,7 @@ func lineStart(text string, at int) int {
 	return at
 }
 
-// jsonMember formats the methods of MirrorBlock as a member of a JSON object. Each
+// jsonMember formats the methods from MirrorBlock as a member of a JSON object. Each
 // method is a list with one object, because OpenTofu misreads nested objects.
 func jsonMember(methods []Method) string {
 	var b strings.Builder

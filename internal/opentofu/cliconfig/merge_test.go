@@ -86,11 +86,11 @@ func TestMergeByHand(t *testing.T) {
 	for name, test := range map[string]struct{ before, problem, block string }{
 		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: the file already has a provider_installation block", "provider_installation {\n" + method + "  direct {}\n}\n"},
 		"an empty one":            {"provider_installation {}\n", "tofurc:1:1: the file already has a provider_installation block", "provider_installation {\n" + method + "}\n"},
-		"ours with a change":      {strings.Replace(otherBlock, "  direct", "  # why\n  direct", 1), "that tofu-oci did not write, or that was changed since then", ""},
-		"one for developers":      {"provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n  }\n" + strings.TrimPrefix(ourBlock, "provider_installation {\n"), "tofu-oci did not write", ""},
-		"one for developers only": {"provider_installation { dev_overrides { \"a/b\" = \"/x\" } }\n", "tofu-oci did not write", ""},
-		"a comment":               {"provider_installation {\n  # of the team\n  direct {}\n}\n", "tofu-oci did not write", "provider_installation {\n" + method + "  # of the team\n  direct {}\n}\n"},
-		"in a line":               {"provider_installation { direct {} }\n", "tofu-oci did not write", "provider_installation { \n" + method + "direct {} }\n"},
+		"ours with a change":      {strings.Replace(otherBlock, "  direct", "  # why\n  direct", 1), "that was not written by tofu-oci or was changed later", ""},
+		"one for developers":      {"provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n  }\n" + strings.TrimPrefix(ourBlock, "provider_installation {\n"), "not written by tofu-oci", ""},
+		"one for developers only": {"provider_installation { dev_overrides { \"a/b\" = \"/x\" } }\n", "not written by tofu-oci", ""},
+		"a comment":               {"provider_installation {\n  # of the team\n  direct {}\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  # of the team\n  direct {}\n}\n"},
+		"in a line":               {"provider_installation { direct {} }\n", "not written by tofu-oci", "provider_installation { \n" + method + "direct {} }\n"},
 		"two":                     {ourBlock + ourBlock, "a second provider_installation block; the first is at tofurc:1:1", ourBlock},
 		"mixed line endings":      {"x = 1\r\n" + otherBlock, "mixed line endings", ourBlock},
 		"JSON":                    {"{}", "tofurc: tofu-oci does not modify files in JSON syntax", "\"provider_installation\": {\n  \"oci_mirror\": [{\"include\":[\"registry.opentofu.org/hashicorp/*\"],\"repository_template\":\"ghcr.io/acme/${namespace}/${type}\"}],\n  \"direct\": [{\"exclude\":[\"registry.opentofu.org/hashicorp/*\"]}]\n}\n"},
@@ -133,9 +133,9 @@ func TestMergeByHandOnce(t *testing.T) {
 	for name, test := range map[string]struct{ before, problem, block string }{
 		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block on line 3 already installs these providers from this repository", begin + "  # ours\n" + method + rest},
 		"for more":            {begin + wider + rest, "; its oci_mirror block on line 2 already installs these providers from this repository", begin + wider + rest},
-		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or that was changed since then", begin + "  # ours\n" + method + rest},
-		"twice":               {begin + elsewhere + elsewhere + rest, "or that was changed since then", begin + method + rest},
-		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or that was changed since then", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
+		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or was changed later", begin + "  # ours\n" + method + rest},
+		"twice":               {begin + elsewhere + elsewhere + rest, "or was changed later", begin + method + rest},
+		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or was changed later", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,7 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 )
 
-// NoteKind is a stable identifier of a kind of note.
+// NoteKind is a stable identifier for a kind of note.
 type NoteKind string
 
 // The kinds of notes.

@@ -71,7 +71,7 @@ func parserError(file string, err error) *stricthcl.Error {
 	}
 	at.Line, _ = strconv.Atoi(found[2])
 	at.Column, _ = strconv.Atoi(found[3])
-	return &stricthcl.Error{Position: at, Problem: name + " is already set: an argument must not be repeated"}
+	return &stricthcl.Error{Position: at, Problem: name + " is already set; arguments must not be repeated"}
 }
 
 // argumentNames contains the names that are allowed in messages.

@@ -24,7 +24,8 @@ type Mirrored struct {
 	// WorkDir is the absolute path of the program's working directory.
 	WorkDir string
 	// OCI keeps oci_mirror blocks and credentials for OCI registries. It must be set
-	// only for OpenTofu 1.10 or later, because all other programs reject these blocks.
+	// only for OpenTofu 1.10 or later, because every other program rejects these
+	// blocks.
 	OCI bool
 	// Modules, if not nil, maps the hosts of module registries to the URLs of their
 	// modules.v1 services. Rewrite then omits the user's hosts, credentials, and
@@ -33,11 +34,12 @@ type Mirrored struct {
 }
 
 // Rewrite returns a single configuration file for a program that installs some
-// providers from a directory. The file combines the user's files, but all other methods
-// exclude these providers, and relative paths become absolute. Rewrite omits blocks for
-// OCI registries unless [Mirrored] OCI is set. It keeps unknown settings.
+// providers from a directory. The file combines the user's files, but every other
+// method excludes these providers, and relative paths become absolute. Rewrite omits
+// blocks for OCI registries unless the field OCI of [Mirrored] is set. It keeps unknown
+// settings.
 //
-// The file can contain tokens. Rewrite returns the errors of [Read].
+// The file can contain tokens. Rewrite returns the errors from [Read].
 func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 	defer recoverPanic("", &err)
 	w := rewriter{Mirrored: m, blocks: map[string][]placed{}}

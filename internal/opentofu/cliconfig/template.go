@@ -19,7 +19,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.syntax(v, err)
 		return t
 	case t.IsLayout():
-		r.fail(v.at, "the repositories of an oci_mirror must be in a registry: OpenTofu does not support image layouts such as %s", t)
+		r.fail(v.at, "the repositories of an oci_mirror must be in a registry, because OpenTofu does not support image layouts such as %s", t)
 		return t
 	case t.HCL() != t.String():
 		r.fail(v.at, "variables must have the form ${…} in this file: %s", t.HCL())

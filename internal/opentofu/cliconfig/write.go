@@ -11,11 +11,11 @@ import (
 )
 
 // MirrorBlock returns a provider_installation block. The block installs matching
-// providers from a template's repositories, and all other providers directly. Without
+// providers from a template's repositories, and every other provider directly. Without
 // patterns, it matches every provider that the template distinguishes.
 func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, error) {
 	if t.IsLayout() {
-		return "", fmt.Errorf("OpenTofu can install only from registries, not from %s: push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
+		return "", fmt.Errorf("OpenTofu can install only from registries, not from %s; push the layout to a registry, or pull it into a filesystem_mirror", t.Redacted())
 	}
 	if !quotable(t.HCL()) {
 		return "", fmt.Errorf("the template %s cannot be used in OpenTofu's CLI configuration: its braces must be balanced, including those in quotes", t.Redacted())
@@ -33,7 +33,7 @@ func MirrorBlock(t template.Template, patterns []provider.Pattern) (string, erro
 		}
 	}
 	if missing, _ := uncovered(t, patterns); len(missing) > 0 {
-		return "", fmt.Errorf("the template %s does not contain ${%s}, but the patterns differ in that part: add the variable, or write a separate block for each pattern", t.Redacted(), missing[0])
+		return "", fmt.Errorf("the template %s does not contain ${%s}, but the patterns differ in that part; add the variable, or write a separate block for each pattern", t.Redacted(), missing[0])
 	}
 	if err := checkExample(t); err != nil {
 		return "", fmt.Errorf("OpenTofu would reject the template: %w", err)
@@ -70,10 +70,10 @@ func listOf(patterns []provider.Pattern) string {
 
 // CheckTemplate returns an error if the template omits a part of the address that the
 // pattern leaves open. With such a template, different providers would have the same
-// repository. OpenTofu rejects it, too.
+// repository. OpenTofu also rejects such a template.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
-		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it: add the variable, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
+		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it; add the variable, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func widest(t template.Template) (provider.Pattern, error) {
 	case namespace && typ:
 		return provider.ParsePattern(string(provider.DefaultHost) + "/*/*")
 	}
-	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types: specify the providers without wildcards, such as hashicorp/aws", t.Redacted())
+	return provider.Pattern{}, fmt.Errorf("the template %s does not distinguish namespaces and types; specify the providers without wildcards, such as hashicorp/aws", t.Redacted())
 }
 
 // quote returns a string in HCL 1 syntax with quotes. It copies the contents of ${…}
@@ -134,7 +134,7 @@ func quotable(s string) bool {
 }
 
 // NetworkMirrorBlock returns a provider_installation block. The block installs
-// providers that match a pattern from a network mirror, and all other providers
+// providers that match a pattern from a network mirror, and every other provider
 // directly. OpenTofu requires an HTTPS URL with a trailing slash, but
 // NetworkMirrorBlock accepts any URL.
 func NetworkMirrorBlock(url string, p provider.Pattern) string {

@@ -84,7 +84,7 @@ func (r *reader) resolve(c call, s *scope) call {
 }
 
 // local returns the directory of a local source. The directory is relative to the
-// calling module and has forward slashes. As in OpenTofu, the prefix of a source
+// calling module and uses forward slashes. As in OpenTofu, the prefix of a source
 // determines whether it is local.
 func local(source string) (dir string, ok bool) {
 	for _, start := range []string{"./", "../", `.\`, `..\`} {

@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxConstraints limits the number of constraints of one provider.
+// maxConstraints limits the number of constraints on one provider.
 const maxConstraints = 1000
 
 // constraint is a version constraint with its position.
@@ -48,7 +48,7 @@ func (w *walker) meaning(m *module, u use) provider.Address {
 	if e, ok := m.required[u.name]; ok {
 		return e.address
 	}
-	if u.name == "" { // the problem was already reported
+	if u.name == "" { // the problem has already been reported
 		return provider.Address{}
 	}
 	return w.implied(u.name, u.at)
@@ -67,7 +67,7 @@ func (w *walker) require(a provider.Address, c constraint) {
 	w.required[a] = all
 }
 
-// requirements returns all requirements, sorted.
+// requirements returns all requirements, sorted by address.
 func (w *walker) requirements() []provider.Requirement {
 	var all []provider.Requirement
 	for a, constraints := range w.required {
@@ -77,7 +77,7 @@ func (w *walker) requirements() []provider.Requirement {
 	return all
 }
 
-// joined merges constraints without duplicates.
+// joined merges the constraints on a provider into one, without duplicates.
 func (w *walker) joined(a provider.Address, constraints []constraint) provider.Constraint {
 	slices.SortFunc(constraints, func(a, b constraint) int { return a.at.Compare(b.at) })
 	var parts []string
@@ -94,12 +94,12 @@ func (w *walker) joined(a provider.Address, constraints []constraint) provider.C
 	case len(parts) == 0:
 		return provider.Constraint{}
 	case len(parts) > maxConstraints:
-		w.add(constraints[0].at, "the constraints of %s have more than %d parts", a, maxConstraints)
+		w.add(constraints[0].at, "the constraints on %s have more than %d parts", a, maxConstraints)
 		return provider.Constraint{}
 	}
 	c, err := provider.ParseConstraint(strings.Join(parts, ", "))
 	if err != nil {
-		w.add(constraints[0].at, "merging the constraints of %s: %w", a, err)
+		w.add(constraints[0].at, "merging the constraints on %s: %w", a, err)
 	}
 	return c
 }

@@ -19,13 +19,13 @@ const (
 	// maxReferences is the maximum number of nested references.
 	maxReferences = 64
 	// maxSteps is the maximum number of expressions and elements that can be visited
-	// for all sources of a configuration.
+	// for all sources in a configuration.
 	maxSteps = 1 << 20
 )
 
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
 // modules. These expressions are literals, templates, conditions, and references to
-// locals and variables. Functions and all other references are errors. evaluation
+// locals and variables. Functions and any other references are errors. evaluation
 // visits only the targets of references and creates no objects, so the number of steps
 // limits an expression's cost.
 type evaluation struct {
@@ -194,7 +194,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
 	case v.scope == nil:
-		return cty.NilVal, fmt.Errorf("the source depends on %s, but references are not allowed there", name)
+		return cty.NilVal, fmt.Errorf("the source depends on %s, but references are not allowed here", name)
 	case v.reader.keptBytes > maxKept:
 		return cty.NilVal, errors.New("the locals, variables, and arguments of the configuration are too large")
 	case root == "local" && len(path) > 0:

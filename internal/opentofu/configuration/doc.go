@@ -1,20 +1,21 @@
-// Package configuration reads which providers a directory requires, like OpenTofu 1.12.
-// It reads required_providers, and the resources, data sources, provider blocks, and
-// import blocks that use a provider implicitly. It reads the root module, its test
-// files, and the modules that they call. It runs no programs and sends no requests.
+// Package configuration determines which providers a configuration requires, in the
+// same way as OpenTofu 1.12. It reads required_providers, and the resources, data
+// sources, provider blocks, and import blocks that use a provider implicitly. It reads
+// the root module, its test files, and the modules that they call. It runs no programs
+// and sends no requests.
 //
-// The package reads only settings that concern providers. It ignores all other blocks
-// and arguments, even if they are invalid. The client that uses the configuration
-// validates these, and the client can be Terraform.
+// The package reads only settings that concern providers. It ignores any other blocks
+// and arguments, even if they are invalid. The program that uses the configuration,
+// which can also be Terraform, validates them.
 //
-// Where OpenTofu expects constants, the package accepts only literals and rejects
+// If OpenTofu requires a constant, the package accepts only literals and rejects
 // expressions such as "a${"b"}". Module sources can refer to locals and variables, as
 // in OpenTofu 1.8 and later. The package resolves references, templates, and
 // conditions, but not functions. If a source cannot be resolved, the package reads the
 // module that init installed. With [Options.Fetch], it reads fetched modules instead.
 //
-// The package does not read the state, so it doesn't find providers that are only used
-// in the state.
+// The package does not read the state, so it doesn't find providers that only the state
+// uses.
 package configuration
 
 import (
@@ -26,7 +27,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Configuration contains the requirements of a directory.
+// Configuration contains the requirements of the configuration in a directory.
 type Configuration struct {
 	// Required contains each provider once, sorted by address, with the constraints of
 	// all modules. Built-in providers, such as the provider of terraform_remote_state,
@@ -50,7 +51,7 @@ type Call struct {
 	// expression that cannot be resolved. In this case, the module can require any
 	// version of any provider.
 	Source string
-	// Version is the version constraint, or empty.
+	// Version is the version constraint. It can be empty.
 	Version  string
 	Position stricthcl.Position
 	// Reason explains why the module was not read, for example "the module is not
@@ -71,7 +72,7 @@ func (c Call) String() string {
 // Package is a fetched module package.
 type Package struct {
 	// Dir is the directory of the package. Subdir is the directory of the module in the
-	// package, with slashes.
+	// package, with forward slashes.
 	Dir, Subdir string
 	// Name replaces Dir in positions, for example "acme/vpc/aws@1.0.0".
 	Name string
@@ -88,15 +89,15 @@ type Options struct {
 	// Variables maps names of the root module's variables to values, like TF_VAR_NAME.
 	// Values in .tfvars files take precedence.
 	Variables map[string]string
-	// UnknownVariables reports whether variables of the root module can have unknown
+	// UnknownVariables reports whether variables in the root module can have unknown
 	// values, for example from -var. If it is set, module sources that refer to
 	// variables are not resolved.
 	UnknownVariables bool
 	// Fetch, if not nil, returns the packages of modules that are not local. Load then
 	// ignores the modules that init installed. If the Dir of a package is empty, the
 	// module is neither read nor added to Unread. If Fetch returns an error, Load
-	// returns it. Load calls Fetch sequentially for each call, and can return before
-	// Fetch if ctx is canceled.
+	// returns it. Load calls Fetch sequentially, once for each call to a module. If ctx
+	// is canceled, Load can return before Fetch does.
 	Fetch func(ctx context.Context, c Call) (Package, error)
 	// skipPlain ignores files for which [isPlain] returns true.
 	skipPlain bool

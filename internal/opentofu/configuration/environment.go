@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// FromEnvironment returns the options to read configurations like OpenTofu or Terraform
-// in an environment. environ has the format of os.Environ. args contains the client's
-// arguments.
+// FromEnvironment returns the options for reading configurations in the same way as
+// OpenTofu or Terraform in the given environment. environ has the format of os.Environ.
+// args contains the client's arguments.
 func FromEnvironment(environ []string, terraform bool, args ...string) Options {
 	o := Options{Terraform: terraform, Variables: map[string]string{}}
 	for _, entry := range environ {

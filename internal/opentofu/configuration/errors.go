@@ -37,8 +37,8 @@ func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	return found.HasErrors()
 }
 
-// error joins all problems into one error, or returns nil. If ctx is canceled, it
-// returns the cause.
+// error joins all problems into one error. If it has found no problems, it returns nil.
+// If ctx is canceled, it returns the cause.
 func (p *problems) error(ctx context.Context) error {
 	if err := context.Cause(ctx); err != nil {
 		return err

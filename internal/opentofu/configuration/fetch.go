@@ -40,8 +40,8 @@ func (w *walker) fetch(ctx context.Context, c call, to place) (place, bool) {
 	return to, true
 }
 
-// shown returns a path for messages. The directory of a fetched package is replaced by
-// the package's name.
+// shown returns a path as it appears in messages, with the directory of a fetched
+// package replaced by the package's name.
 func (r *reader) shown(path string) string {
 	for _, p := range r.packages {
 		if rel, ok := strings.CutPrefix(path, p.Dir); ok && (rel == "" || os.IsPathSeparator(rel[0])) {
@@ -51,7 +51,8 @@ func (r *reader) shown(path string) string {
 	return path
 }
 
-// path returns directories for messages.
+// path formats a chain of module calls for a message. dirs contains the modules'
+// directories.
 func (r *reader) path(dirs []string) string {
 	var all []string
 	for _, dir := range dirs {

@@ -16,7 +16,7 @@ const (
 	// maxFile limits a file's size in bytes. Generated files can be a few hundred
 	// kilobytes in size.
 	maxFile = 4 << 20
-	// maxTotal limits the files' total size in bytes.
+	// maxTotal limits the total size of the files in bytes.
 	maxTotal = 32 << 20
 	// maxKept limits the total size in bytes of all expressions to which module sources
 	// can refer. Parsed expressions require up to 260 times as much memory.
@@ -31,7 +31,7 @@ type names struct {
 }
 
 // list returns the configuration files in a directory. Like OpenTofu, it treats links
-// as files. If a link's target is not a file, reading it fails later.
+// as files. If a link's target is not a file, reading the link fails later.
 func list(dir string, terraform bool) (names, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -74,7 +74,7 @@ func TestHostile(t *testing.T) {
 		"small numbers":  {entry("1e-600000000"), "must be a string or an object"},
 		"written out":    {entry(`{ version = "${1e600000000}" }`), "the version must be a quoted string"},
 		"constraint":     {entry(`"` + strings.Repeat(">= 1.0,", 1000) + `"`), "the version constraint exceeds 1024 bytes"},
-		"constraints":    {map[string]string{"main.tf": parts}, "the constraints of registry.opentofu.org/hashicorp/x have more than 1000 parts"},
+		"constraints":    {map[string]string{"main.tf": parts}, "the constraints on registry.opentofu.org/hashicorp/x have more than 1000 parts"},
 		"calls":          {twice, "the configuration calls more than 20000 modules"},
 		"depth":          {deep, "modules are nested more than 64 levels deep"},
 		"a reference":    {map[string]string{"main.tf.json": `{"resource":{"a_b":{"c":{"provider":"` + strings.Repeat("(", 2000) + `"}}}}`}, "the provider argument must be a provider name"},

@@ -23,7 +23,7 @@ func literal(e hcl.Expression) (string, bool) {
 	return v.AsString(), true
 }
 
-// primitive is like [literal], but also accepts numbers and booleans.
+// primitive is like [literal], but also accepts numbers and Booleans.
 func primitive(e hcl.Expression) (string, bool) {
 	v, ok := value(e)
 	if !ok {

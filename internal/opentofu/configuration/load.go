@@ -98,7 +98,7 @@ type walker struct {
 	collected map[string]bool
 	unread    []Call
 	calls     int
-	// fetchError is the error of Options.Fetch. After an error, no further modules are
+	// fetchError is the error from Options.Fetch. After an error, no other modules are
 	// visited.
 	fetchError error
 }
@@ -109,7 +109,8 @@ type place struct {
 	// packageDir is the directory of the package that contains the module. It is empty
 	// for the root module and its local modules.
 	packageDir string
-	// key is the path of calls, and address is the path's form in messages.
+	// key is the path of module calls, and address is the form of this path in
+	// messages.
 	key, address string
 	// above contains the directories of all callers and of the module itself.
 	above []string
@@ -125,7 +126,7 @@ func (w *walker) visit(ctx context.Context, m *module, at place) {
 	}
 	for _, t := range m.tests {
 		for _, run := range slices.Sorted(maps.Keys(t.runs)) {
-			// Test files can also set variables in other ways.
+			// Test files can set variables in ways that this package doesn't evaluate.
 			to := place{key: t.key + "." + run, address: "run." + run, scope: &scope{unknown: true}}
 			w.follow(ctx, at, t.runs[run], to)
 		}

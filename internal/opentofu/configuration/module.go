@@ -14,7 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// module contains the settings of a directory's files.
+// module contains the settings in a directory's files.
 type module struct {
 	required   map[string]entry
 	requiredAt stricthcl.Position
@@ -42,7 +42,7 @@ type use struct {
 	at   stricthcl.Position
 }
 
-// reader reads directories.
+// reader reads configuration directories within the limits, and collects problems.
 type reader struct {
 	*problems
 	options Options
@@ -72,7 +72,7 @@ func (r *reader) module(ctx context.Context, dir string, found names) *module {
 	return m
 }
 
-// blocks reads a file and returns its blocks.
+// blocks reads a file and returns the blocks that a schema lists.
 func (r *reader) blocks(ctx context.Context, path string, schema *hcl.BodySchema) hcl.Blocks {
 	body, ok := r.body(ctx, path)
 	if !ok {
@@ -186,7 +186,7 @@ func (r *reader) provider(b *hcl.Block) (key string, p block, ok bool) {
 	return key, p, true
 }
 
-// resource returns the local name that a resource or data source uses.
+// resource returns the local name of the provider that a resource or data source uses.
 func (r *reader) resource(b *hcl.Block) use {
 	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	if name, ok := r.providerArgument(b); ok {
@@ -220,7 +220,7 @@ func (r *reader) providerArgument(b *hcl.Block) (name string, ok bool) {
 	return names[0], r.localName(names[0], at)
 }
 
-// imported returns the local name that an import block uses.
+// imported returns the local name of the provider that an import block uses.
 func (r *reader) imported(b *hcl.Block) (use, bool) {
 	u := use{at: stricthcl.PositionOf(b.DefRange)}
 	content, ok := r.arguments(b, attributes("to"))

@@ -62,7 +62,7 @@ func (p *problems) arguments(block *hcl.Block, schema *hcl.BodySchema) (content 
 	return content, !p.diagnostics(block.DefRange.Filename, found)
 }
 
-// attributes returns a schema of arguments.
+// attributes returns a schema for arguments with the given names.
 func attributes(names ...string) *hcl.BodySchema {
 	s := &hcl.BodySchema{}
 	for _, name := range names {

@@ -34,11 +34,36 @@ resource "aws_vpc" "this" {
 }
 data "aws_vpc" "that" {
   id = aws_vpc.this.id
+}
+/* a comment
+   of two lines */
+locals { // another comment
+  names = { for k, v in var.all : k => "$5 100%, ${v.name}" if v.enabled } // and another one
+  sizes = [for a in var.all : a.b.*.size
+    if a.b]
+  list = concat(local.all...)
+  map  = { (var.key) : 1, type = 2 }
+  type = <<-EOT
+    {"id": "${aws_vpc.this.arn}"}
+    $HOME
+    EOT
+  text = trimspace(<<TEXT
+  EOT
+TEXT
+  )
+}
+output "line" { value = "a" }
+resource "aws_vpc" "blocks" {
+  dynamic "tag" {
+    for_each = var.tags
+    content { key = tag.key }
+  }
 }`
 
 // notPlain contains files with errors, and valid files that only the parser recognizes.
 var notPlain = []string{
-	"output \"a\" {\n  a = 1\n  a = 2\n}", "output \"a\" {\n  a = {for = 1}\n}", "output \"a\" { a = 1 }", "output \"a\" {\n  a = 1",
+	"output \"a\" {\n  a = 1\n  a = 2\n}", "output \"a\" {\n  a = {for = 1}\n}", "output \"a\" { a = 1", "output \"a\" {\n  a = 1", "output \"a\" { a = 1\n}", "output \"a\" { a = 1 b = 2 }", "resource \"a_b\" \"c\" { provider = 1 }",
+	"locals {\n  a = <<A\nA", "locals {\n  a = <<A\n${\nA\n}", "locals {\n  a = <<A\n%{if}\nA\n}", "locals {\n  a = [for b in c : d => e]\n}", "locals {\n  a = {for b in c : d}\n}", "locals \"a\" {\n}", "/*",
 	"variable \"a\" {\n  default {\n  }\n}", "resource \"a_b\" \"c\" {\n  provider = 1\n}", "resource \"_b\" \"c\" {}", "resource \"a_b\" {}",
 	"output \"a\" {\n  a = \"$${b\"\n}", "output \"a\" {\n  a = f(1...)\n}", "output \"a\" {\n  a = a.0.1\n}", "output \"a\" {\n  a = \"\\q\"\n}",
 	"output \"a\" {\n  a = a?b::c\n}", "output \"a\" {\n  a = 1 b\n}", "output \"a\" {\n  a =\n    1\n}", "output \"a\" {\n  a = \"\n\"\n}", "output \"a\" {} output \"b\" {}",

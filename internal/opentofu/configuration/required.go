@@ -15,7 +15,7 @@ import (
 // evaluated for every version.
 const maxConstraint = 1024
 
-// entry is a provider's entry in required_providers.
+// entry is the entry for a provider in required_providers.
 type entry struct {
 	// address is the zero value for a built-in provider.
 	address    provider.Address
@@ -53,7 +53,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 	}
 	pairs, found := hcl.ExprMap(attr.Expr)
 	if found.HasErrors() {
-		r.add(e.at, "the entry %q of required_providers must be a string or an object", name)
+		r.add(e.at, "the entry %q in required_providers must be a string or an object", name)
 		return e
 	}
 	sourced := false
@@ -71,7 +71,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 		case "configuration_aliases":
 			r.aliases(name, pair.Value)
 		default:
-			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q of required_providers can only have "version", "source", and "configuration_aliases"`, name)
+			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q in required_providers can only have "version", "source", and "configuration_aliases"`, name)
 			return e
 		}
 	}

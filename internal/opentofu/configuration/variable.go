@@ -94,7 +94,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	return convert.Convert(found, t)
 }
 
-// argument returns the expression of a variable's value and the expression's scope.
+// argument returns the expression for a variable's value and the expression's scope.
 func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
 	if e, given := s.arguments[name]; given {
 		return e, s.caller, nil

@@ -1,9 +1,7 @@
 package installation
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
@@ -19,13 +17,13 @@ func notSupported(a provider.Address, m cliconfig.Method) error {
 	return fmt.Errorf("OpenTofu would install %s with %s, which is %w", a, m, ErrNotSupported)
 }
 
-// UnresolvedError means that no installation method has a version or package. It wraps
-// the methods' errors. If no method matches the provider, it wraps
+// UnresolvedError means that no installation method has the requested version or
+// package. It wraps the methods' errors. If no method matches the provider, it wraps
 // [provider.ErrProviderNotFound].
 type UnresolvedError struct {
 	Address provider.Address
 	// Version is the requested version. It is the zero value if the request was for a
-	// list of versions.
+	// version list.
 	Version provider.Version
 	// attempts contains the failed attempts in the order of the methods.
 	attempts []attempt
@@ -53,8 +51,8 @@ func (e *UnresolvedError) Error() string {
 // Kind returns [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within returns the error's text without the release a and v, for messages that already
-// contain the release.
+// Within returns the error's text for a message that already contains a and v. The text
+// doesn't repeat them.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:
@@ -65,7 +63,7 @@ func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string 
 	return e.text("it", "")
 }
 
-// text returns the message about the requested object. If missing is not empty, it
+// text returns the error message for the requested object. missing, if not empty,
 // describes the object that no method has.
 func (e *UnresolvedError) text(object, missing string) string {
 	if len(e.attempts) == 0 {
@@ -96,7 +94,7 @@ func (e *UnresolvedError) Unwrap() []error {
 	return all
 }
 
-// NoMirrorError means that no oci_mirror of the configuration matches a provider, so
+// NoMirrorError means that no oci_mirror in the configuration matches a provider, so
 // the provider's repository is unknown.
 type NoMirrorError struct {
 	Address provider.Address
@@ -113,18 +111,3 @@ func (e *NoMirrorError) Error() string {
 
 // Kind returns [provider.Misuse].
 func (e *NoMirrorError) Kind() provider.ErrorKind { return provider.Misuse }
-
-// unsupported is the source for an unsupported method.
-type unsupported struct{ method cliconfig.Method }
-
-func (u unsupported) Versions(_ context.Context, a provider.Address) ([]provider.Version, error) {
-	return nil, notSupported(a, u.method)
-}
-
-func (u unsupported) Release(_ context.Context, a provider.Address, _ provider.Version, _ ...provider.Platform) (provider.Release, error) {
-	return provider.Release{}, notSupported(a, u.method)
-}
-
-func (u unsupported) Open(_ context.Context, p provider.Package) (io.ReadCloser, int64, error) {
-	return nil, 0, notSupported(p.Address, u.method)
-}

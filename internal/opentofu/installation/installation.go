@@ -9,10 +9,10 @@
 //
 //   - Versions are merged from all methods that match the provider. A method that doesn't
 //     know the provider is skipped. Any other error ends the search.
-//   - A package comes from the first method that has it. A method is skipped if it lacks the
-//     platform. The methods direct and filesystem_mirror are also skipped if they lack the
-//     version or the provider. If an oci_mirror lacks either, or any other error occurs, the
-//     search ends.
+//   - A package comes from the first method that has it. A method is skipped if it
+//     lacks the platform. The methods direct and filesystem_mirror are also skipped if
+//     they lack the version or the provider. If an oci_mirror or a network_mirror lacks
+//     either, or any other error occurs, the search ends.
 //   - Without a provider_installation block, the methods are OpenTofu's existing plugin
 //     directories, and direct for all providers that are not in these directories.
 package installation
@@ -41,6 +41,9 @@ type Options struct {
 	// OCI returns the source for a template's repositories. It is required if a method
 	// is an oci_mirror.
 	OCI func(template.Template) provider.Source
+	// Network returns the source for the URL of a network mirror. It is required if a
+	// method is a network_mirror.
+	Network func(url string) (provider.Source, error)
 }
 
 // Installation returns releases according to a CLI configuration. It is a
@@ -100,23 +103,26 @@ func implicit(dirs []string) []cliconfig.Method {
 	return append(methods, cliconfig.Method{Kind: cliconfig.Direct})
 }
 
-// source returns a method's source.
+// source returns the source of the releases that a method installs.
 func (o Options) source(m cliconfig.Method) (provider.Source, error) {
 	switch m.Kind {
 	case cliconfig.Direct:
 		if o.Direct == nil {
-			return nil, errors.New("the installation method direct requires a source of origin registries")
+			return nil, errors.New("the installation method direct is not supported: Options.Direct is nil")
 		}
 		return o.Direct, nil
 	case cliconfig.FilesystemMirror:
 		return filesystem.New(m.Path), nil
 	case cliconfig.OCIMirror:
 		if o.OCI == nil {
-			return nil, errors.New("the installation method oci_mirror requires a source of repositories")
+			return nil, errors.New("the installation method oci_mirror is not supported: Options.OCI is nil")
 		}
 		return o.OCI(m.Template), nil
 	case cliconfig.NetworkMirror:
-		return unsupported{m}, nil
+		if o.Network == nil {
+			return nil, errors.New("the installation method network_mirror is not supported: Options.Network is nil")
+		}
+		return o.Network(m.URL)
 	}
 	return nil, fmt.Errorf("unknown installation method %q", m.Kind)
 }

@@ -137,7 +137,8 @@ func (i *Installation) attestations(ctx context.Context, r provider.Release) (ma
 	return all, nil
 }
 
-// stat checks that a package's zip exists, if its source supports that.
+// stat checks whether a package's zip exists. If its source does not support this,
+// checked is false.
 func (i *Installation) stat(ctx context.Context, p provider.Package) (checked bool, err error) {
 	if src, inner, ok := at(p); ok {
 		if stat := provider.CapabilitiesOf(src).Stat; stat != nil {

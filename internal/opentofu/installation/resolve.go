@@ -36,10 +36,11 @@ func (i *Installation) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(all), nil
 }
 
-// Release returns a release. For each platform, the package comes from the first method
-// that has the platform. If packages come from several methods, each method's documents
-// are attached to its packages. If no platforms are given, Release returns the release
-// of the first method that has the version. It returns the same errors as Versions.
+// Release returns version v of provider a. For each platform, the package comes from
+// the first method that has the platform. If packages come from several methods, each
+// method's documents are attached to its packages. If no platforms are given, Release
+// returns the release from the first method that has the version. It returns the same
+// errors as Versions.
 func (i *Installation) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {
@@ -129,9 +130,9 @@ func (m *method) release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, err
 }
 
-// passedOver reports whether OpenTofu continues with the next method. The search ends
-// after responses with status 401 or 403. It also ends if an oci_mirror's registry
-// reports that a tag or repository doesn't exist.
+// passedOver reports whether OpenTofu continues with the next method after err. The
+// search ends after responses with status 401 or 403. It also ends if an oci_mirror's
+// registry reports that a tag or repository doesn't exist.
 func (m *method) passedOver(err error) bool {
 	var missing *provider.PlatformError
 	if errors.As(err, &missing) {

@@ -115,8 +115,11 @@ func TestVersions(t *testing.T) {
 			return []cliconfig.Method{{Kind: cliconfig.FilesystemMirror, Path: filepath.Join(w.root, "none")}, w.offer(t, has{"1.0.0 " + haiku})}
 		}, nil, is(fs.ErrNotExist)},
 		{"a network mirror", func(t *testing.T, w *world) []cliconfig.Method {
-			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), {Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}}
-		}, nil, isUnsupported},
+			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.serve(t, "network", has{"2.0.0 " + haiku})}
+		}, []string{"2.0.0", "1.0.0"}, nil},
+		{"a network mirror without the provider", func(t *testing.T, w *world) []cliconfig.Method {
+			return []cliconfig.Method{w.serve(t, "network", nil), w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{"1.0.0"}, nil},
 		{"a network mirror for other providers", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{except(t, cliconfig.Method{Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}, thing), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{"1.0.0"}, nil},
@@ -225,8 +228,14 @@ func TestRelease(t *testing.T) {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
 		}, []string{haiku}, nil, is(provider.ErrDenied)},
 		{"a network mirror before the method", func(t *testing.T, w *world) []cliconfig.Method {
-			return []cliconfig.Method{{Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}, w.offer(t, has{"1.0.0 " + haiku})}
-		}, []string{haiku}, nil, isUnsupported},
+			return []cliconfig.Method{w.serve(t, "network", has{"1.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{haiku}, []string{haiku + " network"}, nil},
+		{"a network mirror without the platform", func(t *testing.T, w *world) []cliconfig.Method {
+			return []cliconfig.Method{w.serve(t, "network", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{haiku}, []string{haiku + " direct"}, nil},
+		{"a network mirror without the version", func(t *testing.T, w *world) []cliconfig.Method {
+			return []cliconfig.Method{w.serve(t, "network", has{"2.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
+		}, []string{haiku}, nil, is(provider.ErrVersionNotFound)},
 		{"a network mirror after the method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), {Kind: cliconfig.NetworkMirror, URL: "https://mirror.example/"}}
 		}, []string{haiku}, []string{haiku + " direct"}, nil},

@@ -10,8 +10,8 @@ import (
 // reserved for examples.
 const exampleTemplate = "registry.example.com/providers/${namespace}/${type}"
 
-// Target returns a provider's repository and its method. The method is the first
-// oci_mirror that matches. The possible errors are *[NoMirrorError] and
+// Target returns a provider's repository and the method that specifies it, which is the
+// first oci_mirror that matches. The possible errors are *[NoMirrorError] and
 // *[template.ReferenceError].
 func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig.Method, error) {
 	for _, m := range i.methods {
@@ -58,7 +58,7 @@ type Step struct {
 }
 
 // Explain returns a step for each method in order. If the provider has a dev_overrides
-// entry, the first step is about the entry. Explain sends no requests.
+// entry, the first step describes the entry. Explain sends no requests.
 func (i *Installation) Explain(a provider.Address) []Step {
 	var steps []Step
 	if i.block != nil {

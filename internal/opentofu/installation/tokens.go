@@ -51,15 +51,15 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 	}
 }
 
-// statedBy describes the origin of a token that does not come from a helper.
+// statedBy describes the source of a token that does not come from a helper.
 func statedBy(host svchost.Hostname, variable, token string) string {
 	switch {
 	case variable != "":
 		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))
 		if os.Getenv(name) != variable {
-			name = "TF_TOKEN variable" // the name is spelled differently
+			return "a TF_TOKEN_ environment variable" // the name is spelled differently
 		}
-		return name + " of the environment"
+		return "the environment variable " + name
 	case token == "":
 		return "a credentials block without a token in the CLI configuration"
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,8 +28,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
+	"github.com/tofu-oci/tofu-oci/pkg/source/networkmirror"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -69,6 +72,10 @@ func (w *world) options(block *cliconfig.Installation, dirs ...string) installat
 		Config: cliconfig.Config{Installation: block}, PluginDirs: dirs, Direct: w.direct,
 		OCI: func(t template.Template) provider.Source {
 			return oci.New(func(a provider.Address) (repository.Reader, error) { return w.repository(t, a) })
+		},
+		Network: func(text string) (provider.Source, error) {
+			base, err := url.Parse(text)
+			return networkmirror.New(base, networkmirror.Options{HTTP: w.client}), err
 		},
 	}
 }
@@ -180,6 +187,39 @@ func (w *world) unpacked(t *testing.T, name string, content has) cliconfig.Metho
 		}
 	})
 	return cliconfig.Method{Kind: cliconfig.FilesystemMirror, Path: dir}
+}
+
+// serve starts a network mirror and returns a network_mirror.
+func (w *world) serve(t *testing.T, name string, content has) cliconfig.Method {
+	t.Helper()
+	dir := filepath.Join(w.root, name)
+	a, versions := address(t, thing), map[string]any{}
+	each(t, content, func(v provider.Version, platforms []provider.Platform) {
+		archives := map[string]any{}
+		for _, p := range platforms {
+			zip, file := zipOf(t, name), provider.Filename(a, v, p)
+			write(t, filepath.Join(dir, filepath.FromSlash(thing), file), zip)
+			archives[p.String()] = map[string]any{"url": file, "hashes": []string{sums.ZH(digest.FromBytes(zip))}}
+			// The hashes of different versions must differ.
+			name += " "
+		}
+		versions[v.String()] = map[string]any{}
+		writeJSON(t, filepath.Join(dir, filepath.FromSlash(thing), v.String()+".json"), map[string]any{"archives": archives})
+	})
+	if content != nil {
+		writeJSON(t, filepath.Join(dir, filepath.FromSlash(thing), "index.json"), map[string]any{"versions": versions})
+	}
+	host := registrytest.Serve(t, w.ca, http.FileServer(http.Dir(dir)))
+	return cliconfig.Method{Kind: cliconfig.NetworkMirror, URL: "https://" + host + "/"}
+}
+
+func writeJSON(t *testing.T, path string, document any) {
+	t.Helper()
+	text, err := json.Marshal(document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, path, text)
 }
 
 // locked returns an oci_mirror in a registry that requires credentials.

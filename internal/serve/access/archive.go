@@ -25,8 +25,8 @@ const (
 	macPurpose = "tofu-oci archive"
 )
 
-// tokenEncoding uses only letters, digits, - and _, which clients don't escape. In
-// strict mode, it accepts only one encoding of any bytes.
+// tokenEncoding uses only letters, digits, hyphens, and underscores, which clients
+// don't escape. In strict mode, it accepts only one encoding of the same bytes.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
 // Address is the address of a provider or module. [provider.Address] implements it.
@@ -49,9 +49,9 @@ type Archive struct {
 
 // Token returns a token that grants a caller access to an archive until the token
 // expires. Anyone who has the token can use it and read the caller's name in it. The
-// token is a path element of at most 200 letters, digits, - and _. Identical inputs
-// result in identical tokens, so replicas that round the expiry return the same token.
-// The zero key returns "".
+// token is a path element of at most 200 letters, digits, hyphens, and underscores.
+// Identical inputs result in identical tokens, so replicas that round the expiry return
+// the same token. The zero key returns "".
 func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	if len(k.keys) == 0 {
 		return ""
@@ -68,8 +68,9 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 
 // Check returns the caller to which a token was issued. The token must be unexpired and
 // signed by one of the keys for this archive. The caller can read only releases that
-// are stored under the address in the token. When the stored address is known, the
-// server must compare it with that address. Errors wrap [ErrDenied].
+// are stored under the address in the token. As soon as the server knows the address
+// under which the release is stored, it must check with MayRead that this is the
+// address in the token. Errors wrap [ErrDenied].
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	// 1. Check the form, because the decoder would accept line breaks.
 	bytes, err := tokenEncoding.DecodeString(token)

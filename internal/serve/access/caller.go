@@ -8,7 +8,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxName limits a caller's name in bytes, because links contain the name.
+// maxName limits the length of a caller's name in bytes, because links contain the name.
 const maxName = 96
 
 // Caller is the sender of a request. The zero value can't read anything.
@@ -42,12 +42,12 @@ type grant struct {
 	modules   []provider.ModulePattern
 }
 
-// with returns the combination of two grants.
+// with returns a grant that contains the patterns of both grants.
 func (g grant) with(other grant) grant {
 	return grant{slices.Concat(g.providers, other.providers), slices.Concat(g.modules, other.modules)}
 }
 
-// isEmpty reports whether nothing can be read.
+// isEmpty reports whether the grant contains no patterns.
 func (g grant) isEmpty() bool { return len(g.providers)+len(g.modules) == 0 }
 
 // MayRead reports whether the caller can read releases that are stored under an

@@ -10,7 +10,8 @@ import (
 )
 
 // claim is a condition of an allow block for one claim. The claim must have one of the
-// values. A value ending in * matches any text that starts with the value's prefix.
+// values. A value ending in * matches any string that starts with the part before the
+// *.
 //
 // GitHub's claims are strings: repository is "acme/rocket", sub is
 // "repo:acme/rocket:ref:refs/heads/main", and ref and environment describe the job.
@@ -22,8 +23,9 @@ type claim struct {
 	values []string
 }
 
-// checkValue checks a value. A prefix must end in ":" or contain "/", because acme*
-// also matches acme-evil, a name that anyone can register.
+// checkValue returns an error if a value is invalid. A prefix must be empty, end in
+// ":", or contain "/", because acme* also matches acme-evil, a name that anyone can
+// register.
 func checkValue(value string) error {
 	prefix, isPrefix := strings.CutSuffix(value, "*")
 	switch {
@@ -59,9 +61,9 @@ var (
 	groupPath = regexp.MustCompile(`^[^*/]+(/|$)`)
 )
 
-// publicIssuers contains issuers that issue tokens to anyone, for any audience. It maps
-// each issuer to the claims that identify a token's owner. Each claim is mapped to the
-// pattern for values that identify an owner.
+// publicIssuers contains the issuers that issue tokens to anyone, for any audience. It
+// maps each issuer to the claims that identify a token's owner. Each claim is mapped to
+// the pattern for values that identify an owner.
 //
 // On GitHub, owners can choose the subject's format, so the subject must start with a
 // claim that they can't choose. The claim job_workflow_ref doesn't identify an owner,
@@ -85,8 +87,8 @@ var publicIssuers = map[string]map[string]*regexp.Regexp{
 }
 
 // checkPublic returns an error for a public issuer's allow block that identifies no
-// owner. For example, every repository has a main branch, and repo:* matches every
-// repository.
+// owner. For example, every repository can have a main branch, and the subject repo:*
+// matches every repository.
 func checkPublic(issuer string, a allow) error {
 	owners, isPublic := publicIssuers[issuer]
 	if !isPublic || slices.ContainsFunc(a.claims, func(c claim) bool {
@@ -95,6 +97,6 @@ func checkPublic(issuer string, a allow) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("anyone can get a token from %s: at least one of the claims %s must identify the owner before the first *",
+	return fmt.Errorf("anyone can get a token from %s: the allow block must contain at least one of the claims %s, with the complete owner before any *",
 		issuer, strings.Join(slices.Sorted(maps.Keys(owners)), ", "))
 }

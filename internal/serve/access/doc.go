@@ -1,14 +1,14 @@
-// Package access controls which callers can read which providers from a server. A file
-// of rules grants access to everyone, to static tokens, and to tokens of OpenID Connect
+// Package access controls which callers can read which providers from a server. A rules
+// file grants access to everyone, to static tokens, and to tokens of OpenID Connect
 // issuers. The package also signs links to archives, because clients download archives
 // without sending credentials. It also limits the request rate of clients.
 //
-// Errors of this package never contain a token or a key.
+// Errors from this package never contain a token or a key.
 package access
 
 import "github.com/tofu-oci/tofu-oci/pkg/provider"
 
-// Errors of [Rules.Identify] and [ArchiveKey.Check]. Returned errors also contain the
+// Errors from [Rules.Identify] and [ArchiveKey.Check]. Returned errors also contain the
 // reason, which is intended for the log.
 var (
 	// ErrNoToken means that a token is required, but the request has no token.

@@ -21,13 +21,13 @@ type Options struct {
 	// should limit idle connections. This package limits the size of documents and the
 	// duration of requests.
 	HTTP *http.Client
-	// Reloaded, if not nil, is called after the file was read again. The argument is
-	// nil if the new rules are in force. Otherwise, it explains why the old rules are
-	// still in force. Reloaded is called concurrently with requests.
+	// Reloaded, if not nil, is called after the file has been read again. The argument
+	// is nil if the new rules are in force. Otherwise, it explains why the old rules
+	// are still in force. Reloaded is called concurrently with requests.
 	Reloaded func(error)
 }
 
-// file is a file of rules.
+// file is a rules file.
 type file struct {
 	Anonymous []anonymousBlock `hcl:"anonymous,block"`
 	Tokens    []tokenBlock     `hcl:"token,block"`
@@ -72,7 +72,7 @@ type hostBlock struct {
 	As         hcl.Expression `hcl:"as"`
 }
 
-// parse parses a file of rules in HCL 2's native syntax. Unknown and duplicate settings
+// parse parses a rules file in HCL 2's native syntax. Unknown and duplicate settings
 // are errors. A file without blocks is also an error, because the file might have been
 // truncated. Errors contain the file name and are of type *[stricthcl.Error].
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
@@ -94,7 +94,7 @@ func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 // reader converts blocks to rules.
 type reader struct {
 	rules Rules
-	// lines maps each setting that must be unique to its line.
+	// lines contains the line number of each setting that must be unique.
 	lines map[string]int
 }
 
@@ -171,8 +171,8 @@ var emptyHashes = []string{
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 
-// name checks the label of a token or oidc block. The label becomes the name of the
-// block's callers.
+// name returns an error if the label of a token or oidc block is invalid or repeated.
+// The label becomes the name of the block's callers.
 func (r *reader) name(name string, pos hcl.Range) error {
 	if !nameForm.MatchString(name) {
 		return stricthcl.Wrong(pos, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
@@ -294,7 +294,7 @@ func patterns[P interface {
 	return all, err
 }
 
-// claims parses an object of strings and lists of strings.
+// claims parses an object whose values are strings or lists of strings.
 func claims(expr hcl.Expression) (all []claim, err error) {
 	pairs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() || len(pairs) == 0 {

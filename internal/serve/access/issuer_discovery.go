@@ -20,12 +20,13 @@ import (
 )
 
 const (
-	// maxDocument limits an issuer's documents in bytes. The largest key sets contain
-	// certificates and are about 20,000 bytes in size.
+	// maxDocument limits the size of an issuer's documents in bytes. The largest key
+	// sets contain certificates and are about 20,000 bytes in size.
 	maxDocument = 256 << 10
-	// maxValues limits the JSON values in a document.
+	// maxValues limits the number of JSON values in a document.
 	maxValues = 8192
-	// maxIssuerKeys limits an issuer's keys. Issuers usually have about ten keys.
+	// maxIssuerKeys limits the number of an issuer's keys. Issuers usually have about
+	// ten keys.
 	maxIssuerKeys = 100
 	// minRSA and maxRSA are the accepted sizes of RSA keys in bits. Smaller keys are
 	// weak, and larger keys are slow.
@@ -76,8 +77,8 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return parseKeys(set.Keys)
 }
 
-// checkJWKS checks that the keys' URL uses https. If the issuer is on a loopback
-// address, http is also allowed.
+// checkJWKS returns an error unless the keys' URL uses https. If the issuer is on a
+// loopback address, http is also allowed.
 func checkJWKS(issuer, keys string) error {
 	u, err := url.Parse(keys)
 	if err != nil || u.Host == "" {
@@ -107,8 +108,8 @@ func fetch(ctx context.Context, client *http.Client, from string, into any) erro
 }
 
 // parseKeys returns the usable signing keys. As section 5 of RFC 7517 recommends, it
-// ignores all other keys: keys of different types or for different uses, weak keys, and
-// shared secrets.
+// ignores every other key: keys of different types or for different uses, weak keys,
+// and shared secrets.
 func parseKeys(all []json.RawMessage) ([]jose.JSONWebKey, error) {
 	if len(all) > maxIssuerKeys {
 		return nil, fmt.Errorf("the issuer has more than %d keys", maxIssuerKeys)

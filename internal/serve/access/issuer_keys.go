@@ -14,10 +14,10 @@ import (
 const (
 	// fetchTime limits the duration of fetching keys, including retries.
 	fetchTime = 10 * time.Second
-	// fetchPause is the minimum time between two fetches. Issuers publish a key some time
-	// before they sign with it.
+	// fetchPause is the minimum time between two fetches. Issuers publish a key some
+	// time before they sign with it.
 	fetchPause = time.Minute
-	// failurePause is the minimum time after a failed fetch.
+	// failurePause is the minimum time between a failed fetch and the next fetch.
 	failurePause = 10 * time.Second
 	// refreshAfter is the age at which keys are fetched again in the background, so
 	// that revoked keys are removed.
@@ -84,8 +84,8 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	return keys, nil
 }
 
-// lookup returns the matching cached keys, and reports whether a fetch is due and
-// allowed.
+// lookup returns the matching cached keys and the error of the last fetch, and reports
+// whether a fetch is due and allowed.
 func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due bool, lastError error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -100,7 +100,7 @@ func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due boo
 	return keys, due, i.lastError
 }
 
-// fetch requests the issuer's keys.
+// fetch requests the issuer's keys. If the request fails, the previous keys are kept.
 func (i *issuerKeys) fetch(ctx context.Context) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("no response within %s", fetchTime))
 	defer cancel()

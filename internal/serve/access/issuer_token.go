@@ -15,13 +15,14 @@ import (
 )
 
 const (
-	// maxIssuerToken limits a token in bytes. Tokens from GitHub and GitLab are about
-	// 2,000 bytes long, and servers accept headers of about 16,000 bytes.
+	// maxIssuerToken limits the length of a token in bytes. Tokens from GitHub and
+	// GitLab are about 2,000 bytes long, and servers accept headers of about 16,000
+	// bytes.
 	maxIssuerToken = 16 << 10
-	// maxClaims limits the JSON values in a token.
+	// maxClaims limits the number of JSON values in a token.
 	maxClaims = 2048
-	// leeway is the maximum difference between the issuer's clock and this machine's
-	// clock.
+	// leeway is the maximum clock skew that is tolerated between the issuer and this
+	// machine.
 	leeway = time.Minute
 )
 
@@ -71,7 +72,7 @@ func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 	}
 	switch {
 	case len(keys) == 0:
-		return errors.New("the issuer has no key with this ID")
+		return errors.New("the issuer has no key for this token")
 	case !verified:
 		return errors.New("the signature does not match the issuer's keys")
 	case t.Expiry == nil:
@@ -87,7 +88,7 @@ func (t issuerToken) check(keys []jose.JSONWebKey, audience string) error {
 func (t issuerToken) claimValues(name string) (all []string) {
 	elements := []json.RawMessage{t.all[name]}
 	if value := bytes.TrimSpace(t.all[name]); len(value) > 0 && value[0] == '[' {
-		_ = json.Unmarshal(value, &elements) // the JSON was already parsed
+		_ = json.Unmarshal(value, &elements) // the JSON has already been parsed
 	}
 	for _, element := range elements {
 		var value any

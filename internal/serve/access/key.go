@@ -19,8 +19,8 @@ const (
 	// keySize is the minimum size of a key in bytes. It is the size of the hash, as RFC
 	// 2104 recommends.
 	keySize = 32
-	// maxKeyFile limits a key file in bytes. maxKeys limits the number of keys in the
-	// file, because each key is tried for every token.
+	// maxKeyFile limits the size of a key file in bytes. maxKeys limits the number of
+	// keys in the file, because each key is tried for every token.
 	maxKeyFile = 64 << 10
 	maxKeys    = 16
 	// minDistinct is the minimum number of distinct bytes in a key. Random keys of 32

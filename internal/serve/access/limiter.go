@@ -19,8 +19,8 @@ const (
 )
 
 // Limiter limits the request rate of each client. Clients with a token are identified
-// by name, and all other clients by IPv4 address or IPv6 /64 network. A Limiter is safe
-// for concurrent use. A nil Limiter allows every request.
+// by name, and every other client by IPv4 address or IPv6 /64 network. A Limiter is
+// safe for concurrent use. A nil Limiter allows every request.
 type Limiter struct {
 	rate    rate.Limit
 	burst   int
@@ -49,7 +49,7 @@ func (l *Limiter) Allow(c Caller, from netip.Addr) (retryAfter time.Duration, al
 	}
 	l.clients.ContainsOrAdd(key, rate.NewLimiter(l.rate, l.burst))
 	client, known := l.clients.Get(key)
-	if !known { // other clients have displaced this client
+	if !known { // other clients have evicted this client's limiter
 		return 0, true
 	}
 	reservation := client.Reserve()

@@ -30,8 +30,8 @@ type Rules struct {
 type Host struct {
 	// Name is the host that clients request.
 	Name svchost.Hostname
-	// Repository is the template for the providers' repositories. Modules is the template
-	// for the modules' repositories, or the zero value.
+	// Repository is the template for the providers' repositories. Modules is the
+	// template for the modules' repositories, or the zero value.
 	Repository template.Template
 	Modules    template.ModuleTemplate
 	// As is the host that replaces Name in addresses, both for Repository and for the

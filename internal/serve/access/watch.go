@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxFile limits the size of a file in bytes. A block of rules is about 200 bytes long.
+	// maxFile limits the size of a file in bytes. A block of rules is about 200 bytes
+	// long.
 	maxFile = 1 << 20
 	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second
@@ -22,7 +23,8 @@ const (
 	settleTime = 2 * time.Second
 )
 
-// Watched is a value that is reloaded when its files change. It is safe for concurrent use.
+// Watched is a value that is reloaded when its files change. It is safe for concurrent
+// use.
 type Watched[T any] struct {
 	paths    []string
 	parse    func(contents [][]byte) (*T, error)
@@ -41,8 +43,8 @@ type Watched[T any] struct {
 }
 
 // Watch reads files and parses their contents. If reloaded is not nil, it is called
-// after the files change: with nil, or with the reason why the previous value remains
-// in force. Watch returns file system errors and the errors of parse.
+// after the files have changed. Its argument is nil, or explains why the previous value
+// remains in force. Watch returns file system errors and the errors from parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {
@@ -55,16 +57,15 @@ func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error
 	return w, nil
 }
 
-// Open watches a file of rules, so that tokens can be added and revoked without a
-// restart. If the file is missing, empty, or invalid, the previous rules remain in
-// force.
+// Open watches a rules file, so that tokens can be added and revoked without a restart.
+// If the file is missing, empty, or invalid, the previous rules remain in force.
 func Open(path string, o Options) (*Watched[Rules], error) {
 	keys := &keyCache{http: o.HTTP} // shared by all versions of the file
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
 }
 
-// Get returns the current value. Every few seconds, it checks whether the files have
-// changed.
+// Get returns the current value. At most every few seconds, it checks whether the files
+// have changed.
 func (w *Watched[T]) Get() *T {
 	if w.mu.TryLock() { // only one caller checks, and no caller waits
 		defer w.mu.Unlock()
@@ -89,9 +90,9 @@ func (w *Watched[T]) check() {
 	}
 }
 
-// reload reports whether the value has changed, or whether the previous value is valid
-// again after a problem. A file that was replaced by a rename or through a link is
-// treated as changed.
+// reload reads the files if they have changed. It reports whether the value has
+// changed, or whether the previous value is valid again after a problem. A file that
+// was replaced by a rename or through a link is treated as changed.
 func (w *Watched[T]) reload() (changed bool, err error) {
 	// 1. Check whether the files are unchanged.
 	var now []fs.FileInfo
@@ -108,7 +109,7 @@ func (w *Watched[T]) reload() (changed bool, err error) {
 	if slices.EqualFunc(now, w.files, isUnchanged) {
 		return false, nil
 	}
-	// 2. Read the files. If they change while they are read, the earlier state causes
+	// 2. Read the files. If they change while being read, the earlier state causes
 	// another reload.
 	w.files = nil
 	contents, hash := make([][]byte, len(w.paths)), sha256.New()

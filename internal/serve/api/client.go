@@ -57,7 +57,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	case u == nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return nil, errors.New("invalid server URL: want a URL such as https://tofu.example.com")
 	case u.RawQuery != "" || u.Fragment != "" || u.User != nil:
-		return nil, fmt.Errorf("invalid server URL %s: want scheme, host, and optional path", u.Redacted())
+		return nil, fmt.Errorf("invalid server URL %s: want a scheme, a host, and an optional path", u.Redacted())
 	case u.Scheme == "http" && !isLoopback(u.Hostname()) && !slices.Contains(o.PlainHTTP, u.Host):
 		return nil, fmt.Errorf("%s uses plain HTTP, and %s is neither a loopback address nor listed in --plain-http", u.Redacted(), u.Host)
 	}
@@ -89,14 +89,14 @@ func (c *Client) Providers(ctx context.Context, search string) (Providers, error
 		all.Providers, all.Total, all.Warnings = append(all.Providers, page.Providers...), page.Total, page.Warnings
 		return len(page.Providers), page.Next != "", err
 	})
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		err = fmt.Errorf("%w at %s: %w", ErrNoAPI, c.options.URL.Redacted(), err)
 	}
 	return all, err
 }
 
-// Provider returns a provider with all of its versions. If the provider doesn't exist, it
-// returns [provider.ErrProviderNotFound].
+// Provider returns a provider with all of its versions. If the provider doesn't exist,
+// it returns [provider.ErrProviderNotFound].
 func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, error) {
 	all := Provider{Versions: []VersionRef{}}
 	err := c.pages(ctx, path(a.Host.ForDisplay(), a.Namespace, a.Type), "", func(address string) (int, bool, error) {
@@ -107,7 +107,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, er
 		all = page
 		return len(page.Versions) - known, page.Next != "", err
 	})
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		err = fmt.Errorf("%w: %s: %w", c.missing(ctx, provider.ErrProviderNotFound), a, err)
 	}
 	all.Next = ""
@@ -118,7 +118,7 @@ func (c *Client) Provider(ctx context.Context, a provider.Address) (Provider, er
 // [provider.ErrVersionNotFound].
 func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Version) (release Version, err error) {
 	err = c.get(ctx, c.base+path(a.Host.ForDisplay(), a.Namespace, a.Type, v.String()), &release)
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		err = fmt.Errorf("%w: %s %s: %w", c.missing(ctx, provider.ErrVersionNotFound), a, v, err)
 	}
 	return release, err
@@ -128,15 +128,10 @@ func (c *Client) Version(ctx context.Context, a provider.Address, v provider.Ver
 // Otherwise, it returns [ErrNoAPI].
 func (c *Client) missing(ctx context.Context, notFound error) error {
 	err := c.get(ctx, c.base, &Providers{})
-	if isNotFound(err) || errors.Is(err, ErrNoAPI) {
+	if httpclient.IsNotFound(err) || errors.Is(err, ErrNoAPI) {
 		return ErrNoAPI
 	}
 	return notFound
-}
-
-func isNotFound(err error) bool {
-	response, ok := errors.AsType[*provider.StatusError](err)
-	return ok && response.Status == http.StatusNotFound
 }
 
 // path returns the escaped path elements for a URL.
@@ -170,7 +165,7 @@ func (c *Client) pages(ctx context.Context, path, search string, read func(addre
 	return fmt.Errorf("%s: the list exceeds %d pages", c.base+path, maxPages)
 }
 
-// get reads a response.
+// get sends a GET request and decodes the response.
 func (c *Client) get(ctx context.Context, address string, into any) error {
 	target, err := url.Parse(address)
 	if err != nil {

@@ -4,6 +4,6 @@
 // Package serve creates the responses, and package page renders them. The client limits
 // the size of responses, but doesn't verify their content.
 //
-// Dates are in RFC 3339 format, sizes are in bytes, and fields without a known value are omitted.
-// Strings are untrusted and must be escaped for output.
+// Dates are in RFC 3339 format, sizes are in bytes, and fields without a known value
+// are omitted. Strings are untrusted and must be escaped for output.
 package api

@@ -29,9 +29,11 @@ type Module struct {
 	// Total and Next are defined as in [Provider].
 	Total int    `json:"total"`
 	Next  string `json:"next,omitempty"`
-	// Pending contains the versions that are pending approval if the caller is allowed to
-	// see them.
-	Pending []string `json:"pending,omitempty"`
+	// Pending, MorePending, Denied, and MoreDenied are defined as in [Provider].
+	Pending     []ModuleVersion `json:"pending,omitempty"`
+	MorePending int             `json:"more_pending,omitempty"`
+	Denied      []ModuleVersion `json:"denied,omitempty"`
+	MoreDenied  int             `json:"more_denied,omitempty"`
 	// Installation is a host block that installs the host's modules from this server.
 	// It belongs in the CLI configuration.
 	Installation string `json:"installation,omitempty"`
@@ -42,13 +44,18 @@ type Module struct {
 type ModuleVersion struct {
 	Version string `json:"version"`
 	Tag     string `json:"tag"`
+	// Status is one of the Status constants. Problem explains why the version is not
+	// complete.
+	Status  string `json:"status"`
+	Problem string `json:"problem,omitempty"`
 	// Digest is the digest of the manifest. Zip and Size are the digest and the size of
 	// the zip.
 	Digest string `json:"digest,omitempty"`
 	Zip    string `json:"zip,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	// Source is the URL of the source code, and Revision is its commit. Origin is the
-	// location that the module registry returned. All are claims of the publisher.
+	// location that the module registry returned. These values are the publisher's
+	// claims.
 	Source   string `json:"source,omitempty"`
 	Revision string `json:"revision,omitempty"`
 	Origin   string `json:"origin,omitempty"`
@@ -56,9 +63,21 @@ type ModuleVersion struct {
 	Subdirectory string `json:"subdirectory,omitempty"`
 	// Documents contains the SBOM, provenance, and signature.
 	Documents []Document `json:"documents,omitempty"`
-	// URL is the URL of the zip, like [Package.URL].
+	// ZipURL is the URL of the zip, like [Package.URL].
+	ZipURL string `json:"zip_url,omitempty"`
+	// URL is the URL of the version's details.
 	URL string `json:"url,omitempty"`
-	// Problem explains why the version can't be installed. It is empty for installable
-	// versions.
-	Problem string `json:"problem,omitempty"`
+}
+
+// ModuleRelease contains the details of a version. A pending or denied version has no
+// ZipURL. The request is GET /api/v1/modules/HOST/NAMESPACE/NAME/SYSTEM/VERSION.
+type ModuleRelease struct {
+	Module ModuleRef `json:"module"`
+	ModuleVersion
+	Assessment
+	// Requirement is the module block that requires this version.
+	Requirement string `json:"requirement,omitempty"`
+	// Installation has the same content as in [Module].
+	Installation string `json:"installation,omitempty"`
+	Stale        bool   `json:"stale,omitempty"`
 }

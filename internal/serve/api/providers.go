@@ -14,8 +14,8 @@ type Providers struct {
 	Total int `json:"total"`
 	// Next is the URL of the next page. It is empty on the last page.
 	Next string `json:"next,omitempty"`
-	// Warnings describes what could not be listed, for example because a registry has
-	// no catalog.
+	// Warnings describes the repositories that could not be listed, for example because
+	// a registry has no catalog.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

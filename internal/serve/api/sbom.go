@@ -15,10 +15,11 @@ const (
 	// MaxSBOM limits the size of a software bill of materials in bytes. The SBOMs of
 	// the largest providers are about 2 MB in size.
 	MaxSBOM = 8 << 20
-	// maxSBOMValues limits the JSON values. Each component has about thirty values.
+	// maxSBOMValues limits the number of JSON values. Each component has about thirty
+	// values.
 	maxSBOMValues = 500_000
-	// maxComponents limits the components. The largest providers have about a thousand
-	// components.
+	// maxComponents limits the number of components. The largest providers have about a
+	// thousand components.
 	maxComponents = 10_000
 	// maxText limits the size of each string of a component in bytes.
 	maxText = 300

@@ -6,8 +6,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
-// Version contains a release's details. For a pending or denied version, it contains the
-// decisions, and packages without URLs. The request is GET
+// Version contains a release's details. For a pending or denied version, it contains
+// the decisions, and packages without URLs. The request is GET
 // /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION.
 type Version struct {
 	Provider ProviderRef `json:"provider"`
@@ -19,8 +19,21 @@ type Version struct {
 	// Packages are sorted by platform.
 	Packages []Package `json:"packages"`
 	// Evidence contains the verification metadata for all packages: checksums,
-	// signatures, and keys. Referrers contains the documents that refer to the index.
-	Evidence  []Document `json:"evidence,omitempty"`
+	// signatures, and keys.
+	Evidence []Document `json:"evidence,omitempty"`
+	Assessment
+	// Lock is the provider block for a dependency lock file.
+	Lock string `json:"lock,omitempty"`
+	// Requirement is the required_providers block that requires this version.
+	Requirement string `json:"requirement,omitempty"`
+	// Installation has the same content as in [Provider].
+	Installation string `json:"installation,omitempty"`
+	Stale        bool   `json:"stale,omitempty"`
+}
+
+// Assessment contains the results of checking a release, and the decisions about it.
+type Assessment struct {
+	// Referrers contains the documents that refer to the index.
 	Referrers []Document `json:"referrers,omitempty"`
 	// Decisions contains the recorded decisions about the release, oldest first.
 	Decisions []Decision `json:"decisions,omitempty"`
@@ -32,21 +45,15 @@ type Version struct {
 	Findings []finding.Finding `json:"findings"`
 	// MoreFindings is the number of additional findings.
 	MoreFindings int `json:"more_findings,omitempty"`
-	// If Verdict and Findings are missing, Unverified explains why. Otherwise, it is
-	// empty.
+	// Unverified explains why Findings, and possibly also Verdict, are missing. It is
+	// empty if the release was verified.
 	Unverified string `json:"unverified,omitempty"`
-	// Lock is the provider block for a dependency lock file.
-	Lock string `json:"lock,omitempty"`
-	// Requirement is the required_providers block that requires this version.
-	Requirement string `json:"requirement,omitempty"`
-	// Installation has the same content as in [Provider].
-	Installation string `json:"installation,omitempty"`
-	Stale        bool   `json:"stale,omitempty"`
 }
 
 // Decision is a recorded decision about a release.
 type Decision struct {
-	// Kind is "promote", "deny", "force", or "gate". Verdict is "allow", "deny", or "hold".
+	// Kind is "promote", "deny", "force", or "gate". Verdict is "allow", "deny", or
+	// "hold".
 	Kind    string `json:"kind"`
 	Verdict string `json:"verdict"`
 	// Gate identifies the gate that decided. It is empty for other kinds.
@@ -58,8 +65,8 @@ type Decision struct {
 	// Key is the fingerprint of the key that signed the decision. It isn't necessarily
 	// trusted.
 	Key string `json:"key,omitempty"`
-	// Foreign reports that the decision is about a different release or repository, so
-	// that it has no effect.
+	// Foreign reports whether the decision is about a different release or repository.
+	// If so, it has no effect.
 	Foreign bool `json:"foreign,omitempty"`
 }
 
@@ -106,6 +113,9 @@ type Verdict struct {
 	// State is a label such as "signed" or "unsigned". Text is a sentence.
 	State string `json:"state"`
 	Text  string `json:"text"`
+	// Signer is the user ID in the signing key, such as "Jane <jane@example.com>". The
+	// owner of the key chose it.
+	Signer string `json:"signer,omitempty"`
 	// Keys contains the fingerprints of the signing keys.
 	Keys     []string `json:"keys,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
@@ -39,8 +40,8 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// platforms returns a short form of a list of platforms. If the list contains more than
-// two platforms, it returns only their number and the operating systems.
+// platforms returns a short form of a platform list. If the list contains more than two
+// platforms, it returns only their number and the operating systems.
 func platforms(all []string) string {
 	const few = 2
 	if len(all) <= few {
@@ -68,6 +69,82 @@ func kind(d api.Document) string {
 		return word
 	}
 	return Visible(d.Kind, limitTiny)
+}
+
+// kindsOf lists the kinds of documents as text, without duplicates.
+func kindsOf(documents []api.Document) string {
+	var all []string
+	for _, d := range documents {
+		if k := kind(d); !slices.Contains(all, k) && len(all) < len(kinds) {
+			all = append(all, k)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// label returns a status with its first letter capitalized.
+func label(status string) string {
+	if status = Visible(status, limitTiny); status != "" && status[0] < utf8.RuneSelf {
+		return strings.ToUpper(status[:1]) + status[1:]
+	}
+	return status
+}
+
+// hashTailSize is the number of characters at the end of a hash that are always visible.
+const hashTailSize = 8
+
+// hashHead returns a hash without its last characters, and hashTail returns these
+// characters. The head is abbreviated if the hash is wider than its column.
+func hashHead(hash string) string {
+	hash = Visible(hash, limitWord)
+	return strings.TrimSuffix(hash, hashTail(hash))
+}
+
+func hashTail(hash string) string {
+	runes := []rune(Visible(hash, limitWord))
+	return string(runes[max(0, len(runes)-hashTailSize):])
+}
+
+// pieces returns the parts of an address or URL between which a line can break.
+func pieces(address string) []string { return strings.SplitAfter(Visible(address, limitLine), "/") }
+
+// signature returns the label and the CSS class of a verdict.
+func signature(v *api.Verdict) struct{ Class, Text string } {
+	type result = struct{ Class, Text string }
+	switch {
+	case v == nil:
+		return result{"waits", "Signature not verified"}
+	case v.Refused != "":
+		return result{"bad", "Rejected by policy"}
+	}
+	switch v.State {
+	case "signed":
+		return result{"good", "Signed, trusted key"}
+	case "expired":
+		return result{"waits", "Signed, key expired"}
+	case "unpinned":
+		return result{"waits", "Signed, key not pinned"}
+	case "unsigned":
+		return result{"waits", "Unsigned"}
+	case "unknown-key":
+		return result{"waits", "Signed, key unknown"}
+	case "untrusted":
+		return result{"bad", "Signed, key not trusted"}
+	case "revoked":
+		return result{"bad", "Signed, key revoked"}
+	}
+	return result{"bad", "Bad signature"}
+}
+
+// verdict returns the CSS class of a decision's verdict.
+func verdict(text string) string {
+	switch text {
+	case "allow":
+		return "good"
+	case "hold":
+		return "waits"
+	}
+	return "bad"
 }
 
 // state returns the CSS class of a status.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
@@ -23,11 +25,13 @@ const MediaType = "text/html; charset=utf-8"
 const Policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// MaxSearch limits a search in bytes.
+// MaxSearch limits the length of a search text in bytes.
 const MaxSearch = 200
 
-// Frame contains the properties that all pages of a response share.
+// Frame contains the data that all pages need.
 type Frame struct {
+	// Site is the title of the server. If empty, it is "tofu-oci".
+	Site string
 	// Root is the server's path without a trailing slash: "" or "/tofu".
 	Root string
 	// Caller is the caller's name. It is empty if the request has no token.
@@ -36,15 +40,19 @@ type Frame struct {
 	Login bool
 	// Modules reports whether the server serves modules.
 	Modules bool
+	// Now is the time of the request. Pages show recent times relative to it.
+	Now time.Time
 }
 
 // Pagination is a page's position in a list. The zero value is used for complete lists.
 type Pagination struct {
-	// Page is the number of the page, starting at 1. Pages is the number of all pages.
+	// Page is the number of the page, starting at 1. Pages is the total number of
+	// pages.
 	Page, Pages int
 }
 
-// parsed returns the templates. They are parsed when the first page is rendered.
+// parsed returns the templates. The templates are parsed when the first page is
+// rendered.
 var parsed = sync.OnceValues(func() (*template.Template, error) {
 	return template.New("").Funcs(template.FuncMap{
 		"tiny": func(s string) string { return Visible(s, limitTiny) },
@@ -52,7 +60,8 @@ var parsed = sync.OnceValues(func() (*template.Template, error) {
 		"line": func(s string) string { return Visible(s, limitLine) },
 		"text": func(s string) string { return Visible(s, limitText) },
 		"size": formatSize, "date": date, "moment": timestamp, "count": count, "platforms": platforms,
-		"kind": kind, "state": state, "severity": severity, "fits": fits, "address": address,
+		"kind": kind, "state": state, "label": label, "severity": severity, "fits": fits, "address": address,
+		"pieces": pieces, "head": hashHead, "tail": hashTail, "path": moduleName, "host": moduleHost, "signature": signature, "verdict": verdict,
 		"list": func(all ...any) []any { return all },
 	}).ParseFS(files, "templates/*.html")
 })
@@ -62,8 +71,41 @@ type head struct {
 	Frame
 	Pagination
 	Title string
-	// Query contains the remaining query parameters for links to a list's other pages.
+	// Query contains the query parameters, except the page number, for links to a
+	// list's other pages.
 	Query url.Values
+	// OfModules reports whether the page is about modules. If so, the search finds
+	// modules instead of providers.
+	OfModules bool
+	// Base is the path of the provider, module, or version that the page describes.
+	Base string
+}
+
+// Below returns the path of a page below Base.
+func (h head) Below(elements ...string) string { return h.Base + Frame{}.Link(elements...) }
+
+// Name returns the title of the server. The default is "tofu-oci".
+func (f Frame) Name() string { return cmp.Or(f.Site, "tofu-oci") }
+
+// SearchText returns the text of the current search.
+func (h head) SearchText() string { return h.Query.Get("search") }
+
+// Ago returns how long ago a time was, such as "3 hours ago". For times in the future
+// and times that are more than a month ago, it returns the date.
+func (f Frame) Ago(t time.Time) string {
+	const day = 24 * time.Hour
+	age := f.Now.Sub(t)
+	switch {
+	case f.Now.IsZero() || age < 0 || age > 31*day:
+		return date(t)
+	case age >= day:
+		return count(int(age/day), "day") + " ago"
+	case age >= time.Hour:
+		return count(int(age/time.Hour), "hour") + " ago"
+	case age >= time.Minute:
+		return count(int(age/time.Minute), "minute") + " ago"
+	}
+	return "just now"
 }
 
 // Asset returns the path of an asset.
@@ -77,13 +119,16 @@ func (f Frame) Link(elements ...string) string {
 	return f.Root + "/" + strings.Join(elements, "/")
 }
 
+// Path joins elements, such as [ListedVersion.Path], to the path of a page.
+func (f Frame) Path(elements []string) string { return f.Link(slices.Clone(elements)...) }
+
 // ProviderPath returns the path of a provider's page, or of a page below the provider's
 // page.
 func (f Frame) ProviderPath(p api.ProviderRef, below ...string) string {
 	return f.Link(append([]string{"providers", p.Host, p.Namespace, p.Type}, below...)...)
 }
 
-// ModulePath returns the path of a module's page, with elements before it.
+// ModulePath returns the path of a module's page, preceded by the given elements.
 func (f Frame) ModulePath(m api.ModuleRef, before ...string) string {
 	return f.Link(slices.Concat(before, []string{"modules"}, strings.Split(m.Address, "/"))...)
 }
@@ -110,7 +155,7 @@ func address(text string) string {
 func (h head) Next() int     { return h.Page + 1 }
 func (h head) Previous() int { return h.Page - 1 }
 
-// render renders a complete template, or returns an error.
+// render renders a template. If an error occurs, it returns no partial page.
 func render(name string, data any) ([]byte, error) {
 	templates, err := parsed()
 	if err != nil {
@@ -123,33 +168,15 @@ func render(name string, data any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Providers renders the first page, which lists the providers that match a search.
-func (f Frame) Providers(search string, p api.Providers, position Pagination) ([]byte, error) {
-	h, search := f.searchHead("Providers", search, position)
-	return render("providers", struct {
-		head
-		Search string
-		P      api.Providers
-	}{h, search, p})
-}
-
 // ModuleList renders the page that lists the modules that match a search.
 func (f Frame) ModuleList(search string, m api.Modules, position Pagination) ([]byte, error) {
 	h, search := f.searchHead("Modules", search, position)
+	h.OfModules = true
 	return render("modules", struct {
 		head
 		Search string
 		M      api.Modules
 	}{h, search, m})
-}
-
-// Module renders the page of a module with its versions.
-func (f Frame) Module(m api.Module, position Pagination) ([]byte, error) {
-	return render("module", struct {
-		head
-		M       api.Module
-		Pending listPart[string]
-	}{head{f, position, Visible(m.Address, limitLine), nil}, m, firstOf(m.Pending, maxPending)})
 }
 
 // searchHead returns the head of a searchable list page, and the truncated search text.
@@ -160,20 +187,13 @@ func (f Frame) searchHead(title, search string, position Pagination) (head, stri
 		title = Visible(search, limitWord) + " – " + title
 		query.Set("search", search)
 	}
-	return head{f, position, title, query}, search
+	return head{Frame: f, Pagination: position, Title: title, Query: query}, search
 }
 
-// Provider renders the page of a provider with its versions.
-func (f Frame) Provider(p api.Provider, position Pagination) ([]byte, error) {
-	return render("provider", struct {
-		head
-		P       api.Provider
-		Pending listPart[api.VersionRef]
-		Denied  listPart[api.VersionRef]
-	}{
-		head{f, position, Visible(p.Namespace+"/"+p.Type, limitLine), nil}, p,
-		firstOf(p.Pending, maxPending).plus(p.MorePending), firstOf(p.Denied, maxPending).plus(p.MoreDenied),
-	})
+// head returns the head of a page. base is the path of the provider, module, or version
+// that the page describes.
+func (f Frame) head(title, base string, position Pagination) head {
+	return head{Frame: f, Pagination: position, Title: Visible(title, limitLine), Base: base}
 }
 
 // Problem renders an error page.
@@ -182,5 +202,5 @@ func (f Frame) Problem(status int, text string) ([]byte, error) {
 		head
 		Status int
 		Text   string
-	}{head{f, Pagination{}, http.StatusText(status), nil}, status, text})
+	}{f.head(http.StatusText(status), "", Pagination{}), status, text})
 }

@@ -14,12 +14,12 @@ import (
 )
 
 // maxPage is the maximum size of a page in bytes.
-const maxPage = 50_000
+const maxPage = 60_000
 
-var frame = page.Frame{Root: "/tofu", Caller: "ci", Login: true}
+var frame = page.Frame{Site: "Acme registry", Root: "/tofu", Caller: "ci", Login: true, Modules: true, Now: day.AddDate(0, 0, 3)}
 
 // pages renders all pages.
-func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.Provider, v api.Version, s api.SBOM) map[string]string {
+func pages(tb testing.TB, f page.Frame, search string, h page.Home, p page.Provider, v page.Version, s api.SBOM) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
 	add := func(name string, text []byte, err error) {
@@ -29,18 +29,27 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 		}
 		all[name] = string(text)
 	}
-	text, err := f.Providers(search, ps, page.Pagination{Page: 2, Pages: 3})
-	add("providers", text, err)
+	h.Search = search
+	text, err := f.Home(h, page.Pagination{Page: 2, Pages: 3})
+	add("home", text, err)
+	for _, h.Show = range []string{page.ShowRecent, page.ShowPending, page.ShowHeld} {
+		h.Providers = nil
+		text, err = f.Home(h, page.Pagination{Page: 2, Pages: 3})
+		add(h.Show, text, err)
+	}
 	text, err = f.Provider(p, page.Pagination{Page: 2, Pages: 3})
 	add("provider", text, err)
 	text, err = f.Version(v, 1)
 	add("version", text, err)
-	text, err = f.Components(v, v.Packages[0].Documents[0], s, 1)
+	text, err = f.Components(v.Version, v.Packages[0].Documents[0], s, 1)
 	add("components", text, err)
-	text, err = f.ModuleList(search, modules(ps), page.Pagination{Page: 2, Pages: 3})
+	text, err = f.ModuleList(search, modules(p), page.Pagination{Page: 2, Pages: 3})
 	add("modules", text, err)
-	text, err = f.Module(moduleOf(p), page.Pagination{Page: 2, Pages: 3})
+	m := moduleOf(p)
+	text, err = f.Module(m, page.Pagination{Page: 2, Pages: 3})
 	add("module", text, err)
+	text, err = f.ModuleVersion(moduleVersion(m, v))
+	add("module version", text, err)
 	text, err = f.Problem(404, search)
 	add("problem", text, err)
 	return all
@@ -50,28 +59,33 @@ func pages(tb testing.TB, f page.Frame, search string, ps api.Providers, p api.P
 func TestPages(t *testing.T) {
 	t.Parallel()
 	v := version(15)
-	v.Findings = []finding.Finding{{Severity: finding.Error, Code: "lost-blob", Subject: finding.Subject{Platform: "haiku0_riscv64"}, Message: "the archive is missing", Remedy: finding.Remedy{Hint: "mirror it again"}}}
+	v.Status, v.Findings = api.StatusIncomplete, []finding.Finding{{Severity: finding.Error, Code: "lost-blob", Subject: finding.Subject{Platform: "haiku0_riscv64"}, Message: "the archive is missing", Remedy: finding.Remedy{Hint: "mirror it again", Command: "tofu-oci mirror x"}}}
 	p := versions(60)
-	p.Pending = []api.VersionRef{{Version: "2.0.0", Status: api.StatusPending}}
+	p.Latest, p.Lock, p.Waiting, p.Held = "1.60.0", v.Lock, []page.PendingVersion{pending("2.0.0")}, []page.ListedVersion{listed("rocket")}
 	p.Versions[1].Status, p.Versions[1].Problem = api.StatusBroken, "missing index"
-	got := pages(t, frame, "rock & roll", providers(50), p, v, sbom(120))
+	got := pages(t, frame, "rock & roll", home(50), p, v, sbom(120))
 	for name, wants := range map[string][]string{
-		"providers": {
+		"home": {
 			`value="rock &amp; roll"`, "50 providers for <bdi>rock &amp; roll</bdi>", `href="/tofu/providers/registry.example.com/acme/rocket49"`,
-			`href="?page=3&amp;search=rock`, "Page 2 of 3", "Logged in as <bdi>ci</bdi>", `action="/tofu/"`, `href="/tofu/api/v1/providers"`,
+			`href="?page=3&amp;search=rock`, "Page 2 of 3", `Logged in as </span><bdi>ci</bdi>`, `action="/tofu/"`, `href="/tofu/api/v1/providers"`,
+			"<bdi>Acme registry</bdi>", ">Reachable<", "2 hours ago", "3 changed", "1 failed", "2 versions", "1 pending", "3 days ago", `href="/tofu/?show=held"`,
 		},
+		page.ShowHeld: {"younger than 7d", `aria-current="page">Held back`, `href="/tofu/providers/registry.example.com/acme/rocket0/1.2.0"`, "show=held"},
 		"provider": {
-			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">broken<", "missing index",
+			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">Broken<", "missing index",
 			"Pending approval", `href="/tofu/providers/registry.example.com/acme/rocket/1.60.0"`, "https://tofu.example.com/mirror/", `href="?page=3"`,
+			"tofu-oci promote &#39;acme/rocket@2.0.0&#39;", "evidence: checksums, signature", "younger than 7d", ">Terraform<", "Lock entry", "~/.terraformrc",
 		},
 		"version": {
 			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "SBOM</a>", "rocket/1.2.0/components/sha256:0123456789abcdef", "provider &#34;registry.example.com/acme/rocket&#34;",
-			"signed by a key", "AB12AB12", "the archive is missing", "mirror it again", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
+			"Acme Releases &lt;releases@acme.example&gt;", "AB12AB12", "Signed, trusted key", "the archive is missing", "mirror it again", "tofu-oci mirror x", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
+			"source  = &#34;registry.example.com/acme/rocket&#34;",
 		},
-		"components": {"120 components", "github.com/acme/part49", "SPDX 2.3", "pkg:golang/github.com/acme/part49@v1.0.0", "Page 1 of 3"},
-		"modules":    {`value="rock &amp; roll"`, "50 modules", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`, `href="/tofu/api/v1/modules"`, "Page 2 of 3"},
-		"module":     {"git::https://git.example.com/rocket", "0123abc", "1.2 kB", ">1.60.0<", `href="/tofu/api/v1/modules/registry.example.com/acme/rocket/aws"`, "https://tofu.example.com/mirror/"},
-		"problem":    {"Not Found", "rock &amp; roll"},
+		"components":     {"120 components", "github.com/acme/part49", "SPDX 2.3", "pkg:golang/github.com/acme/part49@v1.0.0", "Page 1 of 3"},
+		"modules":        {`value="rock &amp; roll"`, "50 modules", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`, `href="/tofu/api/v1/modules"`, "Page 2 of 3"},
+		"module":         {"git::https://git.example.com/rocket", "123abc", "1.2 kB", ">1.60.0<", `href="/tofu/api/v1/modules/registry.example.com/acme/rocket/aws"`, "https://tofu.example.com/mirror/", "oci://ghcr.io/acme/mirror/rocket?tag=1.60.0", `href="/tofu/modules/registry.example.com/acme/rocket/aws/1.60.0"`},
+		"module version": {"acme/rocket/aws", ">Incomplete<", "the archive is missing", "oci://ghcr.io/acme/mirror/rocket//1.2.0?tag=1.2.0", "89abcdef</code>", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`},
+		"problem":        {"Not Found", "rock &amp; roll"},
 	} {
 		for _, want := range wants {
 			if !strings.Contains(got[name], want) {
@@ -85,26 +99,36 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s has %d bytes", name, len(got[name]))
 		}
 	}
+	if text := got["version"]; strings.Index(text, "the archive is missing") > strings.Index(text, `id="use"`) || strings.Index(text, `id="packages"`) > strings.Index(text, `id="details"`) {
+		t.Error("the version page does not start with problems, or shows details before packages")
+	}
 }
 
 // TestEmptyPages checks the messages on empty pages.
 func TestEmptyPages(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		frame  page.Frame
-		search string
-		want   string
+		frame page.Frame
+		home  page.Home
+		want  string
 	}{
-		"nothing":        {page.Frame{}, "", "No providers yet."},
-		"nothing public": {page.Frame{Login: true}, "", "No providers yet, or none that you can read."},
-		"nothing found":  {page.Frame{}, "rocket", "No matching providers."},
+		"nothing":        {page.Frame{}, page.Home{}, "No providers yet."},
+		"nothing public": {page.Frame{Login: true}, page.Home{}, "No providers yet, or none that you can read."},
+		"nothing found":  {page.Frame{}, page.Home{Search: "rocket"}, "No matching providers."},
+		"no versions":    {page.Frame{}, page.Home{Show: page.ShowRecent}, "No versions."},
+		"no result":      {page.Frame{}, page.Home{Sync: &page.Sync{}}, "Its result can't be read"},
 	} {
-		got, err := test.frame.Providers(test.search, api.Providers{}, page.Pagination{})
+		got, err := test.frame.Home(test.home, page.Pagination{})
 		if err != nil || !strings.Contains(string(got), test.want) {
 			t.Errorf("%s: %v\n%s", name, err, got)
 		}
+		for _, hidden := range []string{"Pending approval", "Held back"} {
+			if strings.Contains(string(got), hidden) {
+				t.Errorf("%s: contains %q", name, hidden)
+			}
+		}
 	}
-	got, err := frame.Version(api.Version{}, 1)
+	got, err := frame.Version(page.Version{}, 1)
 	if err != nil || !strings.Contains(string(got), "The signature was not verified.") || !strings.Contains(string(got), "No problems found") {
 		t.Errorf("%v\n%s", err, got)
 	}
@@ -116,15 +140,16 @@ const hostile = "\"'><script>alert(1)</script>\u202E\x00javascript:alert(1)&<!--
 // TestHostileFields checks that every field is escaped.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
-	v, p, ps, s := version(2), versions(2), providers(2), sbom(2)
+	v, p, h, s := version(2), versions(2), home(2), sbom(2)
+	p.Waiting, p.Held = []page.PendingVersion{pending("2.0.0")}, []page.ListedVersion{listed("rocket")}
+	clean := pages(t, frame, "x", h, p, v, s)
 	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]finding.Finding, 1), []string{""}, "x"
-	p.Pending, ps.Warnings = p.Versions[:1], []string{""}
-	for _, response := range []any{&v, &p, &ps, &s} {
+	h.Warnings, v.Promote = []string{""}, "x"
+	for _, response := range []any{&v, &p, &h, &s} {
 		fill(reflect.ValueOf(response).Elem(), hostile)
 	}
 	v.Lock, v.Requirement = hostile, hostile // these fields have the length of a code block
-	clean := pages(t, frame, "x", providers(2), versions(2), version(2), sbom(2))
-	for name, text := range pages(t, page.Frame{Caller: hostile}, hostile, ps, p, v, s) {
+	for name, text := range pages(t, page.Frame{Caller: hostile, Site: hostile}, hostile, h, p, v, s) {
 		for _, mark := range []string{"<script>", "<!--", "\u202E", "\x00", `href="javascript:`, "</title></textarea>"} {
 			if strings.Contains(text, mark) {
 				t.Errorf("%s contains %q", name, mark)
@@ -186,15 +211,22 @@ func TestPageSize(t *testing.T) {
 	}
 	v.Problem, v.Verdict.State, v.Verdict.Text, v.Verdict.Refused = long, long, long, long
 	v.Lock = strings.Repeat("a", 4<<10)
-	p, ps, s := versions(50), providers(50), sbom(5000)
+	p, h, s := versions(20), home(50), sbom(5000) // the server shows up to 20 versions on a page
 	for i := range p.Versions {
 		p.Versions[i].Problem, p.Versions[i].Status, p.Versions[i].Platforms = long, long, []string{long, long}
+		waiting := pending("2.0.0")
+		waiting.Problem = long
+		p.Waiting, p.Held = append(p.Waiting, waiting), append(p.Held, page.ListedVersion{Version: long, Reason: long})
 	}
-	p.Pending = p.Versions
+	for i := range h.Providers {
+		h.Providers[i].Host, h.Providers[i].Latest = strings.Repeat("a", 200), long
+		h.Versions[i].Name, h.Versions[i].Host, h.Versions[i].Version, h.Versions[i].Reason = long, long, long, long
+	}
+	p.Denied = p.Versions
 	for i := range s.Components {
 		s.Components[i] = api.Component{Name: long, Version: long, License: long, PURL: long}
 	}
-	for name, text := range pages(t, frame, long, ps, p, v, s) {
+	for name, text := range pages(t, frame, long, h, p, v, s) {
 		if t.Logf("%s has at most %d bytes", name, len(text)); len(text) > maxPage {
 			t.Errorf("%s has %d bytes", name, len(text))
 		}
@@ -299,12 +331,12 @@ func TestAssets(t *testing.T) {
 }
 
 func Example() {
-	response := api.Providers{Providers: []api.ProviderRef{{Host: "registry.example.com", Namespace: "acme", Type: "rocket"}}, Total: 1}
-	text, err := page.Frame{Root: "/tofu"}.Providers("", response, page.Pagination{})
+	response := page.Home{Providers: []page.Provided{{ProviderRef: api.ProviderRef{Host: "registry.example.com", Namespace: "acme", Type: "rocket"}}}, Total: 1}
+	text, err := page.Frame{Root: "/tofu"}.Home(response, page.Pagination{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(regexp.MustCompile(`<a href="/tofu/providers.*`).FindString(string(text)))
+	fmt.Println(regexp.MustCompile(`<a href="/tofu/providers[^\n]*</a>`).FindString(string(text)))
 	// Output: <a href="/tofu/providers/registry.example.com/acme/rocket"><bdi>acme/<strong>rocket</strong></bdi></a>
 }

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 
@@ -14,8 +13,9 @@ const (
 	packagesPerPage = 14
 	// componentsPerPage is the number of components on a page.
 	componentsPerPage = 50
-	// maxDocuments limits the documents per package, maxPending limits the pending
-	// releases, and maxEntries limits all other lists. The JSON responses are complete.
+	// maxDocuments is the maximum number of documents per package, maxPending is the
+	// maximum number of pending releases, and maxEntries is the maximum length of every
+	// other list. The JSON responses are complete.
 	maxDocuments, maxPending, maxEntries = 3, 20, 5
 	// maxURL limits the size of a link in bytes. A link contains two names and a token.
 	maxURL = 1 << 10
@@ -55,38 +55,82 @@ func lastOf[T any](all []T, n int) listPart[T] {
 	return listPart[T]{all[len(all)-n:], len(all) - n}
 }
 
-// plus increases the number of remaining items.
+// plus returns s with a larger number of remaining items.
 func (s listPart[T]) plus(more int) listPart[T] {
 	s.More += more
 	return s
 }
 
+// Version is the content of a version's page.
+type Version struct {
+	api.Version
+	// Promote is the command that approves the version. It is set only if the version
+	// is pending.
+	Promote string
+}
+
 // Version renders a release's page. page is the page number in the list of packages,
 // starting at 1.
-func (f Frame) Version(v api.Version, page int) ([]byte, error) {
+func (f Frame) Version(v Version, page int) ([]byte, error) {
 	packages, position := pageOf(v.Packages, page, packagesPerPage)
 	var shown []shownPackage
 	for _, p := range packages {
 		shown = append(shown, shownPackage{p, firstOf(p.Documents, maxDocuments)})
 	}
-	verdict := api.Verdict{}
-	if v.Verdict != nil {
-		verdict = *v.Verdict
+	var use []tab
+	if v.Requirement != "" {
+		use = useProvider(v.Provider, v.VersionRef.Version, v.Installation, v.Lock)
 	}
 	return render("version", struct {
 		head
-		V                   api.Version
-		Packages            []shownPackage
-		Evidence, Referrers listPart[api.Document]
-		Decisions           listPart[api.Decision]
-		Findings            listPart[finding.Finding]
-		Keys, Warnings      listPart[string]
+		assessed
+		V        Version
+		Use      []tab
+		Packages []shownPackage
+		Evidence listPart[api.Document]
 	}{
-		head{f, position, Visible(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.Version, limitLine), nil},
-		v, shown,
-		firstOf(v.Evidence, maxEntries), firstOf(v.Referrers, maxEntries), lastOf(v.Decisions, maxEntries), firstOf(v.Findings, maxEntries).plus(v.MoreFindings),
-		firstOf(verdict.Keys, maxEntries), firstOf(verdict.Warnings, maxEntries),
+		f.head(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.VersionRef.Version, f.ProviderPath(v.Provider, v.VersionRef.Version), position),
+		assess(v.Assessment, v.Problem), v, use, shown, firstOf(v.Evidence, maxEntries),
 	})
+}
+
+// assessed contains the parts of an assessment that fit on a page.
+type assessed struct {
+	api.Assessment
+	// Problem is the version's problem. It is empty if the findings describe the
+	// problem.
+	Problem           string
+	Problems, Remarks listPart[finding.Finding]
+	Decisions         listPart[api.Decision]
+	Referrers         listPart[api.Document]
+	Keys, Warnings    listPart[string]
+}
+
+func assess(a api.Assessment, problem string) assessed {
+	problems, remarks := partition(a.Findings)
+	if len(problems) > 0 {
+		problem = "" // the findings have more details
+	}
+	signed := api.Verdict{}
+	if a.Verdict != nil {
+		signed = *a.Verdict
+	}
+	return assessed{
+		a, problem, firstOf(problems, maxEntries).plus(a.MoreFindings), firstOf(remarks, maxEntries), lastOf(a.Decisions, maxEntries),
+		firstOf(a.Referrers, maxEntries), firstOf(signed.Keys, maxEntries), firstOf(signed.Warnings, maxEntries),
+	}
+}
+
+// partition separates errors from other findings.
+func partition(all []finding.Finding) (errors, others []finding.Finding) {
+	for _, f := range all {
+		if f.Severity == finding.Error {
+			errors = append(errors, f)
+		} else {
+			others = append(others, f)
+		}
+	}
+	return errors, others
 }
 
 // shownPackage is a package together with the documents that fit on the page.
@@ -106,7 +150,6 @@ func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) (
 		Total      int
 		Components []api.Component
 	}{
-		head{f, position, Visible(d.Name, limitLine), url.Values{}},
-		v, d, s.Format, len(s.Components), slices.Clip(components),
+		f.head(d.Name, "", position), v, d, s.Format, len(s.Components), slices.Clip(components),
 	})
 }

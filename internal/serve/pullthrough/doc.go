@@ -1,9 +1,10 @@
 // Package pullthrough mirrors releases from origin registries to OCI repositories on
 // first request, and streams each zip to clients while it is being mirrored. Package
-// serve uses it for providers that are not in its repositories.
+// serve uses it for providers and modules that are not in its repositories.
 //
-//	Fetch = origin registry → Release → policy → publish.Release, once
-//	                                    ↘ a growing file → any number of readers
+//	Fetch  = origin registry → Release → policy → publish.Release, once
+//	                                     ↘ a growing file → any number of readers
+//	Mirror = module registry → policy → module.Mirror, once
 //
 // Within a process, concurrent requests for a release share one mirror operation, and
 // each zip is downloaded only once. Processes don't coordinate. If two processes mirror
@@ -26,7 +27,7 @@ const (
 	// release has several zips, and their hosts throttle clients that send many
 	// requests.
 	maxMirrors = 4
-	// maxWaiting limits the number of additional releases that wait.
+	// maxWaiting limits the number of additional releases that wait to be mirrored.
 	maxWaiting = 64
 	// maxDownloads limits the number of zips that are downloaded concurrently for all
 	// releases.
@@ -34,42 +35,46 @@ const (
 	// maxMirror limits the duration of a mirror operation, so that a slow origin can't
 	// block other operations forever.
 	maxMirror = 6 * time.Hour
-	// failureAge is the time for which a failure is remembered.
+	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
 	// maxFailures limits the number of remembered failures.
 	maxFailures = 4096
-	// DefaultMaxDisk is the default of MaxDisk in bytes. The largest releases are about
-	// 3 GB in size, but only a few of their zips are in transfer at a time.
-	DefaultMaxDisk = 8 << 30
 )
 
-// Options configures a [Puller]. Patterns, Source, and Open are required.
+// Options configures a [Puller]. Open is required. To pull providers, set Patterns and
+// Source. To pull modules, set Modules, ModuleSource, and MirrorModule. At least one of
+// Patterns and Modules is required.
 type Options struct {
-	// Patterns contains the patterns of providers that can be pulled through. Each
-	// pattern must specify a host, because otherwise clients could make the server
-	// contact any host.
+	// Patterns and Modules contain the patterns of providers and modules that can be
+	// pulled through. Each pattern must specify a host, because otherwise clients could
+	// make the server contact any host.
 	Patterns []provider.Pattern
-	// Source returns the releases. The caller is responsible for caching.
-	Source provider.Source
+	Modules  []provider.ModulePattern
+	// Source returns the releases of providers. ModuleSource returns the versions of
+	// modules. It expects addresses as returned by module.Address.InRegistry. The caller
+	// is responsible for caching.
+	Source, ModuleSource provider.Source
+	// MirrorModule mirrors a version of a module.
+	MirrorModule mirror.PublishFunc
 	// Open opens the repository to which a release is mirrored.
 	Open func(ref template.Reference) (repository.Repository, error)
 	// Publish configures publishing. Its Verify function is called as soon as a
-	// release's documents are known, and again for the tag's content.
+	// release's documents are known, and again for the content that the tag points to.
 	Publish publish.Options
 	// Cooldown holds back releases that are too young. This package can't detect exact
-	// version pins. To make a younger version available, mirror it explicitly.
+	// version pins. To make a recent version available, mirror it explicitly.
 	Cooldown mirror.Cooldown
-	// Dir is the directory for zips in transfer. If empty, the system's directory for
-	// temporary files is used.
+	// Dir is the directory for temporary zips. If empty, the system's temporary
+	// directory is used.
 	Dir string
-	// MaxDisk limits the disk space for zips in transfer in bytes. If zero,
-	// [DefaultMaxDisk] is used. A zip that exceeds the limit is mirrored without a
-	// temporary file, and clients can then fetch it from the repository.
+	// MaxDisk limits the disk space for temporary zips, in bytes. If zero,
+	// [spool.DefaultMaxDisk] is used. A zip that exceeds the limit is mirrored without
+	// a temporary file, and clients can then fetch it from the repository.
 	MaxDisk int64
 	// OnEvent, if not nil, is called for each event, possibly concurrently.
 	OnEvent func(Event)
 	// Backoff returns the pause before a retry. If nil, the first pause is half a
-	// second, and each further pause is twice as long.
+	// second, and each subsequent pause is twice as long as the previous one.
 	Backoff func(attempt int) time.Duration
 	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
@@ -89,8 +94,8 @@ type Event struct {
 	Status publish.Status
 	// Verdict is the result of verifying the signature, if the signature was verified.
 	Verdict provider.Verdict
-	// Bytes is the total size of the zips that were sent to the repository. Duration is
-	// the time since the start.
+	// Bytes is the total size of a provider's zips that were sent to the repository.
+	// Duration is the time since the start.
 	Bytes    int64
 	Duration time.Duration
 	// Err explains a failure or rejection.
@@ -112,9 +117,6 @@ var ErrBusy = provider.Errorf(provider.Transient, "too many releases are being m
 // read the release there.
 var ErrStored = provider.Errorf(provider.Refused, "the release is already in the repository")
 
-// errNoRoom means that a zip in transfer exceeds the disk limit.
-var errNoRoom = fmt.Errorf("not enough disk space for zips in transfer: %w", ErrBusy)
-
 // errClosed means that [Puller.Close] was called.
 var errClosed = fmt.Errorf("the server is shutting down: %w", ErrBusy)
 
@@ -133,7 +135,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Kind returns [provider.Refused].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
 // FailedError means that mirroring a release failed recently. The operation is not
@@ -143,7 +145,7 @@ type FailedError struct {
 	Version provider.Version
 	// Again is the time at which the next attempt is allowed.
 	Again time.Time
-	// Err is the reason.
+	// Err explains why mirroring failed.
 	Err error
 }
 
@@ -154,5 +156,5 @@ func (e *FailedError) Error() string {
 // Kind returns [provider.Transient].
 func (e *FailedError) Kind() provider.ErrorKind { return provider.Transient }
 
-// Unwrap returns the reason.
+// Unwrap returns Err.
 func (e *FailedError) Unwrap() error { return e.Err }

@@ -2,24 +2,26 @@ package pullthrough
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"sync"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxQueue limits the time until the size of a zip is known. This includes waiting for
-// a slot, the repository, and the origin. HTTP/2 connections are often closed after a
-// minute without data.
+// maxQueue limits how long callers wait until a zip's size is known, including the
+// waits for a slot, the repository, and the origin. HTTP/2 connections are often closed
+// after a minute without data.
 const maxQueue = 45 * time.Second
 
 // Zip is a platform's zip while its release is being mirrored. The caller must close
 // it.
 type Zip struct {
-	// Package describes the zip. Its size is known.
+	// Package describes the zip and always contains the zip's size.
 	Package provider.Package
 	// File reads the zip and waits for bytes that are not yet downloaded. If the digest
 	// is wrong, File never returns the last bytes. If the zip must be read from the
@@ -28,13 +30,13 @@ type Zip struct {
 	// Repository is the target repository.
 	Repository repository.Repository
 
-	close func()
+	close func() error
 }
 
 // Close releases the zip. It does not stop the mirror operation.
 func (z *Zip) Close() {
 	if z.close != nil {
-		z.close()
+		_ = z.close()
 	}
 }
 
@@ -48,7 +50,8 @@ func (z *Zip) Close() {
 //
 // check, if not nil, returns a *[RefusedError] if the release is pending or denied.
 // Fetch calls check before the mirror operation starts and before it returns a zip.
-// Before the mirror operation writes the tag, it calls its first caller's check.
+// Before the mirror operation writes the tag, it calls the check of the caller that
+// started it.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Check that the release can be pulled.
 	if _, err := r.Package(platform); err != nil {
@@ -90,15 +93,43 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if s == nil {
 		return j.finishedZip(key, pkg)
 	}
-	if pkg.Size, err = s.size(waiting); err != nil {
-		s.release()
-		if waiting.Err() != nil {
+	if pkg.Size, err = s.Size(waiting); err != nil {
+		s.Release()
+		switch {
+		case waiting.Err() != nil:
 			return nil, context.Cause(waiting)
+		case errors.Is(err, spool.ErrNotStored):
+			err = fmt.Errorf("%w: %w", err, ErrBusy)
 		}
 		return nil, p.currentFailure(key, err)
 	}
-	f := &spoolReader{ctx: ctx, spool: s, release: sync.OnceFunc(s.release)}
-	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.release}, nil
+	f := s.Reader(ctx)
+	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.Close}, nil
+}
+
+// Mirror mirrors a version of a module, and waits until the repository contains it or
+// ctx is done. r contains the address, the version, and the publication date.
+// Concurrent calls share one mirror operation, which continues even if the callers stop
+// waiting. Mirror returns the same errors as [Puller.Fetch] except [ErrStored], and
+// uses check in the same way.
+func (p *Puller) Mirror(ctx context.Context, to template.Reference, r provider.Release, check func(context.Context) error) error {
+	if err := check(ctx); err != nil {
+		return err
+	}
+	key := jobKey{to, r.Address, r.Version}
+	j, err := p.join(key, r, check)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-j.done:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if j.err != nil {
+		return p.currentFailure(key, j.err)
+	}
+	return nil
 }
 
 // finishedZip returns a zip whose download has finished.

@@ -11,10 +11,12 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -34,7 +36,7 @@ type job struct {
 
 	mu sync.Mutex
 	// spools maps digests to downloads in progress, because platforms can share a zip.
-	spools map[digest.Digest]*spool
+	spools map[digest.Digest]*spool.Spool
 	// pushed maps the digests of zips in the repository to their sizes.
 	pushed map[digest.Digest]int64
 	// waiters counts the downloads that have waiting clients. idle is closed when the
@@ -47,7 +49,7 @@ func newJob(p *Puller, repo repository.Repository, r provider.Release, check fun
 	j := &job{
 		puller: p, repo: repo, release: r, check: check, started: p.options.Now(),
 		approved: make(chan struct{}), done: make(chan struct{}), idle: make(chan struct{}),
-		spools: map[digest.Digest]*spool{}, pushed: map[digest.Digest]int64{},
+		spools: map[digest.Digest]*spool.Spool{}, pushed: map[digest.Digest]int64{},
 	}
 	j.approve = sync.OnceFunc(func() { close(j.approved) })
 	close(j.idle)
@@ -73,15 +75,20 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	if err := j.puller.CheckAge(j.release.Address, j.release.Version, j.release.Published); err != nil {
 		return result, err
 	}
-	o := j.puller.options.Publish
-	o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		verdict, err := j.puller.verifySignature(ctx, r)
-		if err == nil {
-			j.approve() // publish has already checked the tag and will now send zips
+	o, a, v := j.puller.options.Publish, j.release.Address, j.release.Version
+	repo := trackingRepository{j.repo, j}
+	if isModule(a) {
+		result, err = j.puller.options.MirrorModule(ctx, repo, a, v, o)
+	} else {
+		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
+			verdict, err := j.puller.verifySignature(ctx, r)
+			if err == nil {
+				j.approve() // publish has already checked the tag and will now send zips
+			}
+			return verdict, err
 		}
-		return verdict, err
+		result, err = j.puller.publisher.Release(ctx, jobSource{j}, repo, a, v, o)
 	}
-	result, err = j.puller.publisher.Release(ctx, jobSource{j}, trackingRepository{j.repo, j}, j.release.Address, j.release.Version, o)
 	if err == nil && result.Held != nil {
 		err = result.Held
 	}
@@ -106,11 +113,11 @@ func (j *job) finish(result publish.Result, err error) {
 	j.puller.options.OnEvent(e)
 	j.mu.Lock()
 	spools := j.spools
-	j.spools, j.err = map[digest.Digest]*spool{}, err
+	j.spools, j.err = map[digest.Digest]*spool.Spool{}, err
 	j.mu.Unlock()
 	close(j.done)
 	for _, s := range spools {
-		s.release()
+		s.Release()
 	}
 }
 
@@ -138,11 +145,11 @@ func asRefusal(r provider.Release, err error) error {
 // spoolFor returns a zip's download. If necessary, it starts the download. isWanted
 // reports whether a client waits for the download. If the zip is in the repository or
 // the job has finished, spoolFor returns nil. The caller must release the result.
-func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
+func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool.Spool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if s := j.spools[pkg.Digest]; s != nil {
-		s.retain()
+		s.Retain()
 		return s
 	}
 	if _, isPushed := j.pushed[pkg.Digest]; isPushed || j.isDone() {
@@ -152,17 +159,25 @@ func (j *job) spoolFor(pkg provider.Package, isWanted bool) *spool {
 	if isWanted {
 		removeWaiter = j.addWaiter()
 	}
-	s := newSpool(j.puller, pkg)
+	s := j.puller.pool.New(pkg.Filename, func(ctx context.Context) (io.ReadCloser, int64, error) {
+		return j.puller.options.Source.Open(ctx, pkg)
+	})
 	j.spools[pkg.Digest] = s
-	s.retain() // one reference for the job, and one for the caller
+	s.Retain() // one reference for the job, and one for the caller
 	j.puller.goroutines.Go(func() {
 		defer removeWaiter()
-		s.run(j.puller.ctx)
+		select {
+		case j.puller.downloads <- struct{}{}:
+			defer func() { <-j.puller.downloads }()
+		case <-j.puller.ctx.Done():
+		}
+		s.Run(j.puller.ctx)
 	})
 	return s
 }
 
-// addWaiter counts a download as awaited by a client until removeWaiter is called.
+// addWaiter registers a client that waits for a download. The caller must call
+// removeWaiter when the client stops waiting.
 func (j *job) addWaiter() (removeWaiter func()) {
 	if j.waiters == 0 {
 		j.idle = make(chan struct{})
@@ -186,13 +201,14 @@ func (j *job) isDone() bool {
 	}
 }
 
-// jobSource is a source of the verified release. It shares its downloads with clients.
+// jobSource is the source of the job's verified release. It shares downloads with
+// clients.
 type jobSource struct{ *job }
 
 var _ provider.Capable = jobSource{}
 
-// Capabilities returns the capabilities of a source that lists all platforms. The
-// attestations are those of the origin.
+// Capabilities returns the capabilities of a source that lists all platforms and
+// provides the origin's attestations.
 func (s jobSource) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Published: true,
@@ -203,19 +219,19 @@ func (s jobSource) Capabilities() provider.Capabilities {
 	}
 }
 
-// Versions returns the version of the release.
+// Versions returns only the release's version.
 func (s jobSource) Versions(context.Context, provider.Address) ([]provider.Version, error) {
 	return []provider.Version{s.job.release.Version}, nil
 }
 
-// Release returns the release.
+// Release returns the job's release and ignores its arguments.
 func (s jobSource) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
 	return s.job.release, nil
 }
 
 // Open returns a zip, which might still be downloading. If no client waits for the zip,
-// Open starts the download only when no client waits for a different zip. If the disk
-// limit is exceeded, Open reads the zip directly from the source.
+// Open starts the download only when no client waits for another zip of the release. If
+// the disk limit is exceeded, Open reads the zip directly from the source.
 func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
 	if err := s.waitForClients(ctx, pkg); err != nil {
 		return nil, 0, err
@@ -224,18 +240,18 @@ func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadClose
 	if sp == nil {
 		return s.puller.options.Source.Open(ctx, pkg)
 	}
-	size, err := sp.size(ctx)
+	size, err := sp.Size(ctx)
 	if err == nil {
-		return sp.reader(ctx, pkg), size, nil
+		return sums.NewReadCloser(sp.Reader(ctx), pkg.Filename, pkg.Size, pkg.Digest), size, nil
 	}
-	sp.release()
-	if errors.Is(err, errNoRoom) {
+	sp.Release()
+	if errors.Is(err, spool.ErrNotStored) {
 		return s.puller.options.Source.Open(ctx, pkg)
 	}
 	return nil, 0, err
 }
 
-// waitForClients blocks while clients wait for different zips of the release.
+// waitForClients blocks while clients wait for other zips of the release.
 func (s jobSource) waitForClients(ctx context.Context, pkg provider.Package) error {
 	for {
 		s.mu.Lock()
@@ -272,7 +288,8 @@ func (p trackingRepository) PushTag(ctx context.Context, index artifact.Blob, ta
 	return p.Repository.PushTag(ctx, index, tag, was)
 }
 
-// PushBlob stores a blob and releases the blob's download.
+// PushBlob pushes a blob. If that succeeds, it drops the job's reference to the blob's
+// temporary file.
 func (p trackingRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	if err := p.Repository.PushBlob(ctx, d, content); err != nil {
 		return err
@@ -283,7 +300,7 @@ func (p trackingRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, 
 	p.job.pushed[d.Digest] = d.Size
 	p.job.mu.Unlock()
 	if s != nil {
-		s.release()
+		s.Release()
 	}
 	return nil
 }

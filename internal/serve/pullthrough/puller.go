@@ -1,16 +1,17 @@
 package pullthrough
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -24,7 +25,7 @@ type Puller struct {
 	// turns and downloads are semaphores. turns limits mirror operations, and downloads
 	// limits downloads.
 	turns, downloads chan struct{}
-	disk             *semaphore.Weighted
+	pool             *spool.Pool
 
 	// ctx is canceled when the puller is closed. goroutines counts the goroutines that
 	// use ctx.
@@ -54,16 +55,12 @@ type failure struct {
 
 // New returns a puller. It sends no requests.
 func New(o Options) (*Puller, error) {
-	if len(o.Patterns) == 0 || o.Source == nil || o.Open == nil {
-		return nil, errors.New("pull-through: Patterns, Source, and Open are required")
+	isIncomplete := len(o.Patterns) > 0 && o.Source == nil || len(o.Modules) > 0 && (o.ModuleSource == nil || o.MirrorModule == nil)
+	if len(o.Patterns)+len(o.Modules) == 0 || isIncomplete || o.Open == nil {
+		return nil, errors.New("pull-through: Options.Open is required, and Patterns or Modules with the corresponding sources")
 	}
-	for _, p := range o.Patterns {
-		if p.Specificity() == 0 {
-			return nil, fmt.Errorf("invalid pull-through pattern %q: want a host, as in registry.opentofu.org/*/*; otherwise, clients could make the server contact any host", p)
-		}
-	}
-	if o.MaxDisk <= 0 {
-		o.MaxDisk = DefaultMaxDisk
+	if err := cmp.Or(checkHosts(o.Patterns, "registry.opentofu.org/*/*"), checkHosts(o.Modules, "registry.opentofu.org/*/*/*")); err != nil {
+		return nil, err
 	}
 	if o.OnEvent == nil {
 		o.OnEvent = func(Event) {}
@@ -75,12 +72,25 @@ func New(o Options) (*Puller, error) {
 		o.Cooldown.Now = o.Now
 	}
 	p := &Puller{
-		options: o, publisher: new(publish.Publisher), turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), disk: semaphore.NewWeighted(o.MaxDisk),
+		options: o, publisher: new(publish.Publisher), turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), pool: spool.NewPool(o.Dir, o.MaxDisk, o.Backoff),
 		jobs:     map[jobKey]*job{},
 		failures: memo.Memo[jobKey, failure]{Lifetime: failureAge, Size: maxFailures, SizeOf: func(failure) int64 { return 1 }, Now: o.Now},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
+}
+
+// checkHosts returns an error if a pattern matches any host.
+func checkHosts[P interface {
+	fmt.Stringer
+	Specificity() int
+}](patterns []P, example string) error {
+	for _, p := range patterns {
+		if p.Specificity() == 0 {
+			return fmt.Errorf("invalid pull-through pattern %q: want a host, as in %s; otherwise, clients could make the server contact any host", p, example)
+		}
+	}
+	return nil
 }
 
 // Close cancels all mirror operations and waits until they have stopped. Canceled
@@ -93,18 +103,37 @@ func (p *Puller) Close() {
 	p.goroutines.Wait()
 }
 
-// Covers reports whether a provider can be pulled through.
+// Covers reports whether a provider or module can be pulled through.
 func (p *Puller) Covers(a provider.Address) bool {
+	if isModule(a) {
+		return slices.ContainsFunc(p.options.Modules, func(pattern provider.ModulePattern) bool { return pattern.Match(a.ASCII()) })
+	}
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
 
-// Versions returns the origin's versions.
-func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
-	return p.options.Source.Versions(ctx, a)
+// isModule reports whether an address has the form of module.Address.InRegistry.
+func isModule(a provider.Address) bool { return strings.Contains(a.Type, "/") }
+
+// source returns the source of a provider or module.
+func (p *Puller) source(a provider.Address) provider.Source {
+	if isModule(a) {
+		return p.options.ModuleSource
+	}
+	return p.options.Source
 }
 
-// Release returns a release as described by its origin. If it returns a
-// *[RefusedError], the returned release is still valid. It doesn't return errors of
+// Versions returns the origin's versions. If the origin doesn't have the provider or
+// module, the error is [provider.ErrProviderNotFound].
+func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
+	versions, err := p.source(a).Versions(ctx, a)
+	if err != nil && isModule(a) && provider.KindOf(err) == provider.NotFound {
+		err = fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)
+	}
+	return versions, err
+}
+
+// Release returns a release of a provider as described by its origin. If it returns a
+// *[RefusedError], the returned release is still valid. It doesn't return errors from
 // recent mirror operations.
 func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Version) (provider.Release, error) {
 	r, err := p.options.Source.Release(ctx, a, v)
@@ -136,7 +165,7 @@ func (p *Puller) HasMinAge() bool { return p.options.Cooldown.MinAge > 0 }
 // Date returns a version's publication date. If the origin provides no date, it returns
 // the zero time.
 func (p *Puller) Date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
-	return p.options.Cooldown.DateOf(ctx, p.options.Source, a, v)
+	return p.options.Cooldown.DateOf(ctx, p.source(a), a, v)
 }
 
 // verifySignature verifies a release's signature. If the policy rejects the release, it

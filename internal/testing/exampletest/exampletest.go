@@ -40,8 +40,8 @@ func Build(dir string, versions ...string) (dist string) {
 	return dist
 }
 
-// Rebuild writes zips with different content for a version of acme/rocket. It uses a
-// different directory below dir than Build.
+// Rebuild writes zips with different content for a version of acme/rocket. It doesn't
+// write them to the directory that Build uses.
 func Rebuild(dir, version string) (dist string) {
 	dist = filepath.Join(dir, "rebuilt")
 	build(dist, version, version+" once more")

@@ -50,9 +50,11 @@ func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x d
 		g.at, g.do = x.otherAt, x.other
 	}
 	o := m.options(t, d, check, g)
+	m.killed, m.failed = x.kill > 0, map[string]bool{}
 	var failed []error
 	o.OnResult = func(r sync.Result) {
 		if r.Err != nil {
+			m.failed[r.Action.Target+r.Action.Version.String()] = true
 			failed = append(failed, fmt.Errorf("%s %s %s: %w", r.Action.Kind, r.Action.Target, r.Action.Tag, r.Err))
 		}
 	}
@@ -60,7 +62,6 @@ func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x d
 	if n := g.written.Load(); n > 0 {
 		t.Errorf("planning sent %d requests that write", n)
 	}
-	m.killed = x.kill > 0
 	if err == nil {
 		t.Logf("plan: %s", describe(p))
 		for _, a := range p.Actions {
@@ -185,9 +186,9 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 // for long enough.
 func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after state, began time.Time) {
 	t.Helper()
-	// If the registry deletes a manifest with all its tags, a killed run might not have
-	// written the pruned tag again.
-	isGone := m.killed && m.nature.registry.DeletesManifests && !m.isLayout(target) && !after.has("pruned-"+v)
+	// If the registry deletes a manifest with all its tags, a run that was killed, or
+	// whose prune failed, might not have written the pruned tag again.
+	isGone := (m.killed || m.failed[target+v]) && m.nature.registry.DeletesManifests && !m.isLayout(target) && !after.has("pruned-"+v)
 	if after["pruned-"+v] != before[v] && !isGone {
 		t.Errorf("%s: %s was pruned, but pruned-%[2]s is %q, not %q", target, v, after["pruned-"+v], before[v])
 	}

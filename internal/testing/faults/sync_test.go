@@ -224,9 +224,9 @@ func TestSyncFaults(t *testing.T) {
 	})
 }
 
-// TestSyncExtendedMeanwhile covers a version that a second run extends after the first
+// TestSyncExtendedConcurrently covers a version that a second run extends after the first
 // run has planned to prune it. The version must not be pruned.
-func TestSyncExtendedMeanwhile(t *testing.T) {
+func TestSyncExtendedConcurrently(t *testing.T) {
 	t.Parallel()
 	eachKind(t, func(t *testing.T, layout bool) {
 		synctest.Test(t, func(t *testing.T) {

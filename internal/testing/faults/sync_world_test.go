@@ -119,8 +119,10 @@ type mirrored struct {
 	// of the target and the version.
 	toDelete map[string]bool
 	runs     int
-	// killed reports whether the last run was killed.
+	// killed reports whether the last run was killed. failed contains the targets and
+	// versions whose actions failed in the last run.
 	killed bool
+	failed map[string]bool
 	// waited is the difference between sync's clock and the bubble's clock, which
 	// determines whether certificates are valid.
 	waited time.Duration

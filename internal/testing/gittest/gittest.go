@@ -26,10 +26,10 @@ const (
 	Tree       = "40000"
 )
 
-// Entry is an entry of a commit.
+// Entry is a file, link, or submodule in a commit.
 type Entry struct {
 	Path string
-	// Mode is the mode of the entry. If empty, File is used.
+	// Mode is the mode of the entry. If empty, the mode [File] is used.
 	Mode string
 	// Content is the content of a file, the target of a link, or the ID of a
 	// submodule.
@@ -129,7 +129,7 @@ func (r Repository) WriteTree(ctx context.Context, entries map[string]Entry) (st
 	var names []string
 	for name, e := range entries {
 		if e.Mode == Tree {
-			name += "/" // the order of git
+			name += "/" // git's order
 		}
 		names = append(names, name)
 	}
@@ -157,8 +157,8 @@ func Environment(dir string, ca []byte) error {
 	return err
 }
 
-// Handler serves the repositories below a directory. Clients can fetch any commit by its
-// ID, as on common hosts.
+// Handler serves the repositories below a directory. Clients can fetch any commit by
+// its ID, as on common Git hosts.
 func Handler(ctx context.Context, dir string) (http.Handler, error) {
 	out, err := exec.CommandContext(ctx, "git", "--exec-path").Output()
 	if err != nil {

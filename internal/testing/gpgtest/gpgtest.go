@@ -124,8 +124,8 @@ func (g *GPG) Verify(ctx context.Context, document, signature []byte) error {
 	return err
 }
 
-// Revoke revokes a key with the certificate that gpg created with the key. Afterward,
-// the key cannot sign.
+// Revoke revokes a key with the certificate that gpg created together with the key.
+// Afterward, the key cannot sign.
 func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	certificate, err := g.revocation(fingerprint)
 	if err != nil {
@@ -135,8 +135,8 @@ func (g *GPG) Revoke(ctx context.Context, fingerprint string) error {
 	return err
 }
 
-// Revoked returns the armored public key after a different GPG has revoked it. In g,
-// the key can still sign.
+// Revoked revokes a copy of a key in another GPG and returns the armored public key. In
+// g, the key can still sign.
 func (g *GPG) Revoked(ctx context.Context, other *GPG, fingerprint string) ([]byte, error) {
 	public, err := g.Export(ctx, nil, fingerprint)
 	if err != nil {

@@ -68,7 +68,7 @@ func (k Key) Sign(claims map[string]any) (token string, err error) {
 	return signed + "." + encode(signature), err
 }
 
-// Unsigned returns a token's first two parts.
+// Unsigned returns a token's header and claims, without a signature.
 func Unsigned(header, claims map[string]any) string {
 	h, _ := json.Marshal(header) // these types can always be marshaled
 	c, _ := json.Marshal(claims)

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// window is the number of bytes that can be in transit. Further writes block until
-	// the receiver reads.
+	// window is the number of bytes that can be in transit. Additional writes block
+	// until the receiver reads.
 	window = 64 << 10
 	// urgent is the maximum length of a write that never blocks. TCP nearly always has
 	// buffer space for the last few bytes of a connection.

@@ -36,7 +36,7 @@ func (n *Network) Listen(address string) net.Listener {
 	return l
 }
 
-// FailDials lets the next connections to an address fail with err. To simulate an
+// FailDials makes the next connections to an address fail with err. To simulate an
 // unknown name, use a *[net.DNSError].
 func (n *Network) FailDials(address string, err error, times int) {
 	n.mu.Lock()

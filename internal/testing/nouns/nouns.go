@@ -36,7 +36,7 @@ func Version(tb testing.TB, s string) provider.Version {
 	return v
 }
 
-// Zip returns a package whose executable contains text.
+// Zip returns the zip of a package whose executable contains text.
 func Zip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer

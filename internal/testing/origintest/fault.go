@@ -35,7 +35,8 @@ func Document(contentType, text string) Fault {
 	}
 }
 
-// Oversized responds with status 200 and a JSON body of n spaces. It omits the Content-Length.
+// Oversized responds with status 200 and a JSON body of n spaces. It omits the
+// Content-Length.
 func Oversized(n int) Fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
 		w.Header().Set("Content-Type", "application/json")
@@ -182,7 +183,7 @@ func Shift() Fault {
 type altered struct {
 	http.ResponseWriter
 	sent int64
-	// cut is the number of bytes after which all further bytes are dropped. If it is
+	// cut is the number of bytes to forward. All later bytes are dropped. If cut is
 	// negative, no bytes are dropped.
 	cut int64
 	// flip is the number of the byte, starting at 1, in which one bit is flipped.

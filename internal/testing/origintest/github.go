@@ -90,7 +90,7 @@ func (g *GitHub) AddFile(name string, content []byte) {
 	g.Serve(downloads+filesPath+"acme/thing/1.2.3/"+name, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(content) })
 }
 
-// Requests returns the requests for attestations and files next to zips so far.
+// Requests returns all requests so far for attestations and for files next to zips.
 func (g *GitHub) Requests() []*http.Request {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,8 +137,8 @@ func Bundle(predicateType string, subjects ...digest.Digest) []byte {
 	return data
 }
 
-// BlobBundle returns an unsigned Sigstore bundle with a signature of content with the given
-// digest.
+// BlobBundle returns a Sigstore bundle with an invalid signature of content that has
+// the given digest.
 func BlobBundle(d digest.Digest) []byte {
 	raw, _ := hex.DecodeString(d.Encoded())
 	data, _ := json.Marshal(map[string]any{

@@ -24,7 +24,7 @@ type Module struct {
 	Location string
 	// Archive, if not nil, is served at a relative URL, which replaces Location.
 	Archive []byte
-	// JSON, if not nil, is the response with the location.
+	// JSON, if not nil, is the body of the response that contains the location.
 	JSON any
 	// Discovered, if not empty, is the time when the registry found the version.
 	Discovered string

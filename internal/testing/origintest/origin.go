@@ -35,8 +35,8 @@ const (
 	filesPath     = "/files/"
 )
 
-// Options configures an origin registry. The zero value is a registry without access
-// control that provides all optional data.
+// Options configures an origin registry. By default, the registry has no access control
+// and provides all optional data.
 type Options struct {
 	// Prefix is the provider registry's path, with a slash at both ends. If empty,
 	// "/v1/providers/" is used.
@@ -137,7 +137,7 @@ func (o *Origin) Behave() {
 	clear(o.faults)
 }
 
-// kind counts requests and injects faults.
+// kind returns a handler that counts requests of a kind and injects faults.
 func (o *Origin) kind(kind Kind, honest http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if fault := o.arrived(kind, r); fault != nil {

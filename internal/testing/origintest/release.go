@@ -32,7 +32,7 @@ type Release struct {
 	Signature []byte
 	// Keys contains ASCII-armored public keys.
 	Keys []string
-	// List, if not nil, can change the version's entry in the list of versions.
+	// List, if not nil, can change the version's entry in the version list.
 	List func(entry map[string]any)
 	// Edit, if not nil, can change a platform's package document before it is served.
 	Edit func(p provider.Platform, document map[string]any)
@@ -61,7 +61,7 @@ type archive struct {
 }
 
 // Add adds a release. It reads every archive once to compute the hashes. Files must not
-// be moved after Add was called. If the version exists, it is replaced.
+// be moved after Add has been called. If the version exists, it is replaced.
 func (o *Origin) Add(ctx context.Context, r Release) error {
 	stem := fmt.Sprintf("terraform-provider-%s_%s", r.Type, r.Version)
 	added := &release{Release: r, archives: map[provider.Platform]archive{}, sumsName: stem + "_SHA256SUMS"}

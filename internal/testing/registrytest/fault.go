@@ -50,7 +50,7 @@ func Forget() origintest.Fault {
 	}
 }
 
-// EditTags modifies the tags in a list, for example to omit some tags.
+// EditTags modifies the tags in a tag list, for example to omit some tags.
 func EditTags(edit func(tags []string) []string) origintest.Fault {
 	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 		recorded := httptest.NewRecorder()
@@ -70,7 +70,7 @@ func EditTags(edit func(tags []string) []string) origintest.Fault {
 	}
 }
 
-// Misname stores a blob under a different digest and reports that digest. A blob that
+// Misname stores a blob under a wrong digest and reports that digest. A blob that
 // already exists is kept.
 func (r *Registry) Misname() origintest.Fault {
 	return r.afterUpload(func(repository, named string, answered http.Header) {

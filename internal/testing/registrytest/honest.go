@@ -54,7 +54,7 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 }
 
 // store forwards an upload to the inner registry only after the complete body has
-// arrived. While the inner registry reads an upload, it blocks all other uploads.
+// arrived. While the inner registry reads an upload, it blocks every other upload.
 func (r *Registry) store(w http.ResponseWriter, req *http.Request) {
 	content, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -125,7 +125,7 @@ func (r *Registry) challenge(w http.ResponseWriter, req *http.Request) {
 	respondError(w, http.StatusUnauthorized, "UNAUTHORIZED", "authentication required")
 }
 
-// token is the token service.
+// token handles requests to the token service.
 func (r *Registry) token(w http.ResponseWriter, req *http.Request) {
 	if !r.login(req) {
 		respondError(w, http.StatusUnauthorized, "UNAUTHORIZED", "wrong user name or password")

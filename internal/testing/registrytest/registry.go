@@ -170,7 +170,7 @@ func (r *Registry) Authorized() map[Kind]int {
 	return maps.Clone(r.authorized)
 }
 
-// Encodings maps the Accept-Encoding headers of all requests to the number of requests.
+// Encodings returns the number of requests with each Accept-Encoding header.
 func (r *Registry) Encodings() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

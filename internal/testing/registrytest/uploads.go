@@ -31,7 +31,7 @@ func (r *Registry) Received() int64 {
 	return r.uploads.received
 }
 
-// upload handles the requests about an upload.
+// upload handles requests that start, inspect, continue, or complete an upload.
 func (r *Registry) upload(w http.ResponseWriter, req *http.Request) {
 	before, id := path.Split(strings.TrimSuffix(req.URL.Path, "/"))
 	if req.Method == http.MethodPost {

@@ -211,12 +211,12 @@ func testForeignPackage(f Fixture) func(*testing.T) {
 		p := provider.Package{Filename: "a.zip", Digest: digest.FromString("a"), Size: 1, Locator: unheardOf{}}
 		if body, _, err := f.New(t).Open(t.Context(), p); err == nil {
 			_ = body.Close()
-			t.Error("a package of another source was opened")
+			t.Error("a package of a different source was opened")
 		}
 	}
 }
 
-// testVerified opens a package with a different package's digest, and a package with a
+// testVerified opens a package with another package's digest, and a package with a
 // wrong size. In both cases, the source must not return the last bytes.
 func testVerified(f Fixture) func(*testing.T) {
 	return func(t *testing.T) {
@@ -240,7 +240,7 @@ func testVerified(f Fixture) func(*testing.T) {
 				t.Errorf("wrong %s: no error", name)
 			}
 			if len(got) >= len(f.Zips[p.Platform]) {
-				t.Errorf("wrong %s: all %d bytes came through", name, len(got))
+				t.Errorf("wrong %s: all %d bytes were returned", name, len(got))
 			}
 		}
 	}

@@ -1,5 +1,5 @@
 // Package builddir implements the source of locally built releases, which consist of
-// zips and the documents next to them. Use it as the source to publish from.
+// zips and the documents next to them. Use it to publish these releases.
 package builddir
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Source is the source of locally built releases. A release consists of zips named
+// Source provides locally built releases. A release consists of zips named
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip and the documents next to them. New reads
 // only file names. Release reads the files.
 type Source struct {
@@ -46,8 +46,8 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 }
 
 // Release returns the packages and documents of a version. It checks each zip against
-// SHA256SUMS. If the release has no SHA256SUMS, Release generates this file. It
-// computes no h1 hashes.
+// SHA256SUMS. If the release has no SHA256SUMS, Release generates this file. Release
+// doesn't compute h1 hashes.
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	found, err := s.release(ctx, a, v)
 	if err != nil {
@@ -91,14 +91,14 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 // next to it. The person who built the zips can correct the file.
 var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not match the zips next to it")
 
-// Capabilities reports that zips are files, and provides the documents about all
-// platforms. It doesn't report that releases are published, because other jobs of a
-// build can have other packages of the same version.
+// Capabilities returns functions that return the paths of zips and the documents for
+// all platforms. It doesn't report that releases are complete, because other build jobs
+// can create more packages for the same version.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Documents: s.documents, Path: s.path}
 }
 
-// documents returns the SBOMs and provenance about all platforms.
+// documents returns the SBOMs and provenance for all platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	found, err := s.release(ctx, r.Address, r.Version)
 	if err != nil {
@@ -156,7 +156,7 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 	return p, err
 }
 
-// measure returns the digest and size of a zip, which it reads once.
+// measure returns a zip's digest and size. It reads each zip only once.
 func (s *Source) measure(ctx context.Context, f dirFile) (packagezip.Measured, error) {
 	return s.measured.Get(ctx, f.path, func(ctx context.Context) (packagezip.Measured, error) {
 		return packagezip.MeasureFile(ctx, f.path)

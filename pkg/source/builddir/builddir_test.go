@@ -192,7 +192,7 @@ func TestDirRefuses(t *testing.T) {
 		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "don't know the version"},
 		"an amd64 of v1":       {map[string][]byte{"terraform-provider-widget_1.0.0_linux_amd64v1.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_amd64.zip?`},
 		"an arm of 7":          {map[string][]byte{"terraform-provider-widget_1.0.0_linux_arm_7.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_arm.zip?`},
-		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, "invalid version: write it as 1.0.0"},
+		"short version":        {map[string][]byte{"terraform-provider-widget_1.0_plan9_386.zip": content}, `invalid version "1.0": want 1.0.0`},
 		"no version":           {map[string][]byte{"terraform-provider-widget_next_plan9_386.zip": content}, `version "next"`},
 		"no package":           {map[string][]byte{"README.md": nil}, "looked for files named terraform-provider-widget_VERSION_OS_ARCH.zip"},
 		"signature only":       {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sig": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
@@ -232,7 +232,7 @@ func TestDirRefusesTwoFilesForOnePlatform(t *testing.T) {
 func TestDirRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := dirWith(t, map[string][]byte{"widget.zip": packageZip(t, "x")})
-	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "does not have the name of a package") {
+	if _, err := builddir.New(acme, filepath.Join(dir, "widget.zip")); err == nil || !strings.Contains(err.Error(), "is not named like a package") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// PackageError reports why a package must not be published.
+// PackageError lists the reasons a package must not be published.
 type PackageError struct {
 	// Path is the path of the zip.
 	Path string

@@ -28,7 +28,7 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 		return false, nil
 	}
 	if len(s.releases) > 1 {
-		return false, fmt.Errorf("%s describes a single release, but the directory contains several versions: add the version to the file name, such as %s_VERSION%s",
+		return false, fmt.Errorf("%s describes a single release, but the directory contains several versions; add the version to the file name, as in %s_VERSION%s",
 			f.path, stem, strings.TrimPrefix(f.name, stem))
 	}
 	for _, r := range s.releases {
@@ -80,8 +80,8 @@ func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, 
 	return readDocuments(slices.Concat(r.sums, r.signatures), provider.ScopeRelease)
 }
 
-// protocols returns the plugin protocol versions from the manifest that publishers provide for the
-// public registry.
+// protocols returns the plugin protocol versions from the manifest that authors provide
+// for the public registry.
 func (r *dirRelease) protocols() ([]string, error) {
 	if r.manifest.path == "" {
 		return nil, nil
@@ -101,8 +101,8 @@ func (r *dirRelease) protocols() ([]string, error) {
 	return provider.SortProtocols(manifest.Metadata.Protocols), nil
 }
 
-// readDocuments reads documents, sorted by name. Several directories can contain the same document
-// if its content is the same.
+// readDocuments reads documents and sorts them by name. Several directories can contain
+// a document with the same name if the content is identical.
 func readDocuments(files []dirFile, scope provider.Scope) ([]provider.Document, error) {
 	byName, paths := map[string]provider.Document{}, map[string]string{}
 	for _, f := range files {
@@ -148,8 +148,8 @@ func ReadDocument(path string, kind provider.DocumentKind) (d provider.Document,
 	return artifact.NewDocument(name, mediaType, data), provider.CheckFilename(name)
 }
 
-// mediaTypeOf determines the media type of a document from its name. For an SBOM, it uses the
-// content, because goreleaser doesn't prescribe a format.
+// mediaTypeOf determines the media type of a document from its name. For an SBOM, it
+// uses the content, because goreleaser doesn't prescribe a format.
 func mediaTypeOf(f dirFile, data []byte) (string, error) {
 	switch _, kind := provider.CutDocumentSuffix(f.name); {
 	case strings.HasSuffix(f.name, "SHA256SUMS"):

@@ -41,8 +41,8 @@ func (r *dirRelease) platforms() []provider.Platform {
 	return provider.SortPlatforms(ps)
 }
 
-// New finds the releases of a provider in directories and zips. It returns all errors about file
-// names at once.
+// New finds the releases of a provider in directories and zips. It returns all errors
+// about file names at once.
 func New(a provider.Address, paths ...string) (*Source, error) {
 	s := &Source{address: a, releases: map[provider.Version]*dirRelease{}}
 	files, err := listFiles(paths)
@@ -126,7 +126,7 @@ func listFiles(paths []string) ([]candidate, error) {
 }
 
 // isPlatform reports whether s is a platform in OpenTofu's spelling. For example,
-// linux_amd64v1 is not.
+// linux_amd64v1 is not a platform.
 func isPlatform(s string) bool {
 	p, err := provider.ParsePlatform(s)
 	system, arch, known := text.Platform(s)
@@ -153,7 +153,7 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", f.path, err)
 	case v.String() != version:
-		return false, fmt.Errorf("%s: invalid version: write it as %s", f.path, v)
+		return false, fmt.Errorf("%s: invalid version %q: want %s", f.path, version, v)
 	case v == provider.Version{}:
 		return false, fmt.Errorf("%s: invalid version 0.0.0, which build tools use if they don't know the version", f.path)
 	}

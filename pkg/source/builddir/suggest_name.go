@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// nearName matches names of packages that don't follow OpenTofu's convention. These
-// names have different separators, different platform names, a "v" before the version,
-// or no prefix.
+// nearName matches file names that resemble OpenTofu's package names. They can have
+// different separators, different platform names, a "v" before the version, or no
+// prefix.
 var nearName = regexp.MustCompile(`^(.+?)[-_.]v?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:alpha|beta|rc|pre|dev|snapshot)[0-9A-Za-z.]*)?)[-_.](.+)\.zip$`)
 
 // SuggestName returns the conventional name of a file that looks like a package of the
@@ -43,13 +43,13 @@ func (s *Source) SuggestName(path string) (name string, ok bool) {
 	return name, name != base
 }
 
-// invalidName returns an error for a file that does not have the name of a package. The error
+// invalidName returns an error for a file that is not named like a package. The error
 // suggests a name if possible.
 func (s *Source) invalidName(path string) error {
 	if name, ok := s.SuggestName(path); ok {
-		return fmt.Errorf("%s does not have the name of a package; did you mean %s?", path, name)
+		return fmt.Errorf("%s is not named like a package; did you mean %s?", path, name)
 	}
-	return fmt.Errorf("%s does not have the name of a package: %s", path, packageNames(s.address))
+	return fmt.Errorf("%s is not named like a package: want %s", path, packageNames(s.address))
 }
 
 // noPackages returns an error for paths without packages. If a file looks like a

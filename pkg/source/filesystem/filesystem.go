@@ -114,7 +114,7 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(bounded.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities provides Directory for unpacked packages. It also provides Stat, which
+// Capabilities returns the functions Directory, for unpacked packages, and Stat, which
 // checks nothing because Release has read every package.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
@@ -132,14 +132,14 @@ func (s *Source) directory(p provider.Package) (path string, ok bool) {
 	return located.path, true
 }
 
-// hash returns the h1 of a directory, which it computes once.
+// hash returns a directory's h1. It reads each directory only once.
 func (s *Source) hash(ctx context.Context, dir string) (string, error) {
 	return s.hashed.Get(ctx, dir, func(ctx context.Context) (string, error) {
 		return hashTree(ctx, dir)
 	})
 }
 
-// measure returns the digest and size of a zip, which it reads once.
+// measure returns a zip's digest and size. It reads each zip only once.
 func (s *Source) measure(ctx context.Context, path string) (digest.Digest, int64, error) {
 	m, err := s.measured.Get(ctx, path, func(ctx context.Context) (packagezip.Measured, error) {
 		return packagezip.MeasureFile(ctx, path)

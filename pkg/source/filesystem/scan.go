@@ -21,7 +21,7 @@ func (r filesystemRelease) platforms() []provider.Platform {
 	return provider.SortPlatforms(ps)
 }
 
-// releases returns the releases of a provider. It reads the directory once.
+// releases returns the releases of a provider. It reads the directory only once.
 func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider.Version]filesystemRelease, error) {
 	// Without this check, cached results would be returned after ctx is canceled.
 	if err := ctx.Err(); err != nil {
@@ -40,8 +40,8 @@ func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider
 }
 
 // scanMirror finds the packages of a provider. Like SearchLocalDirectory in OpenTofu's
-// internal/getproviders, it ignores the case of names, and follows symbolic links only for the base
-// directory, zips, and platform directories.
+// internal/getproviders, it ignores the case of names, and follows symbolic links only
+// for the base directory, zips, and platform directories.
 func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provider.Version]filesystemRelease, error) {
 	base, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -98,8 +98,8 @@ func scanProvider(ctx context.Context, dir string, a provider.Address, releases 
 		if releases[v] == nil {
 			releases[v] = filesystemRelease{}
 		}
-		// If several packages of a form exist, the first package is used. Zips take
-		// precedence over directories.
+		// If several zips or several directories exist for a platform, the first one is
+		// used. Zips take precedence over directories.
 		if existing, exists := releases[v][platform]; !exists || existing.unpacked && !p.unpacked {
 			releases[v][platform] = p
 		}

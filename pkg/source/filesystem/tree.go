@@ -21,8 +21,8 @@ const (
 )
 
 // hashTree returns the h1 of the files in a directory. dir can be a symbolic link.
-// Links inside the directory are errors, because their targets are not part of the
-// package.
+// hashTree returns an error for links inside the directory, because their targets are
+// not part of the package.
 func hashTree(ctx context.Context, dir string) (string, error) {
 	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {

@@ -16,17 +16,17 @@ import (
 )
 
 // maxShared is the maximum size in bytes of each document about a release, such as
-// SHA256SUMS, its signature, and keys. These documents usually have a few kilobytes.
-// All of them are stored in memory.
+// SHA256SUMS, its signature, and keys. These documents are usually a few kilobytes in
+// size. All of them are stored in memory.
 const maxShared = 4 << 20
 
 // maxSharedTotal is the maximum total size of all documents about a release.
 const maxSharedTotal = 16 << 20
 
 // FromInspection returns the release with the packages and documents that an inspection
-// has found for some platforms. The inspection must include manifests. Each package is
-// checked against its name and its SHA256SUMS. Documents about the release are read,
-// but documents about a package are not.
+// has found for the given platforms. The inspection must include manifests. Each
+// package is checked against its name and its SHA256SUMS. Documents about the release
+// are read, but documents about a package are not.
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
@@ -58,8 +58,8 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	return r, nil
 }
 
-// readShared reads the documents about the release that packages contain. If several
-// manifests refer to a document, it is read only once.
+// readShared reads the packages' documents about the release. If several manifests
+// refer to a document, it is read only once.
 func readShared(ctx context.Context, packages []provider.Package) error {
 	contents := map[digest.Digest][]byte{}
 	var wanted []provider.Document
@@ -132,7 +132,7 @@ func checkPackages(packages []provider.Package) error {
 }
 
 // shareDocuments moves documents about the release from the packages to the release if
-// all packages have the same documents. Artifacts of other tools can have a separate
+// all packages have the same documents. Artifacts from other tools can have a separate
 // SHA256SUMS for each package.
 func shareDocuments(r *provider.Release) {
 	isShared := func(d provider.Document) bool { return d.Scope == provider.ScopeRelease }

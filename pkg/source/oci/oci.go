@@ -23,7 +23,7 @@ import (
 // maxDocuments is the maximum number of concurrent requests for documents.
 const maxDocuments = 8
 
-// Source is the source of releases in OCI repositories, one repository per provider. It
+// Source provides the releases in OCI repositories, one repository per provider. It
 // reads every artifact that OpenTofu reads, but is stricter. If SHA256SUMS does not
 // list a zip, Release returns an error.
 type Source struct {
@@ -50,9 +50,9 @@ func New(open func(provider.Address) (repository.Reader, error), aliases ...prov
 	return &Source{open: open, aliases: slices.Clone(aliases), tags: released, repos: map[provider.Address]repository.Reader{}}
 }
 
-// NewPending returns a source of the pending releases in these repositories. OpenTofu
-// ignores the tags of pending releases. Use the source to inspect pending releases, but
-// never to install them.
+// NewPending returns a source of the pending releases in the repositories that open
+// returns. OpenTofu ignores the tags of pending releases. Use the source to inspect
+// pending releases, but never to install them.
 func NewPending(open func(provider.Address) (repository.Reader, error), aliases ...provider.Alias) *Source {
 	s := New(open, aliases...)
 	s.tags = pending
@@ -69,8 +69,8 @@ func NewAt(open func(provider.Address) (repository.Reader, error), reference str
 	return s
 }
 
-// tags contains functions that return a version's tag, return the versions in a list of
-// tags, and check whether a version can be read.
+// tags contains functions that return a version's tag, return the versions in a tag
+// list, and check whether a version can be read.
 type tags struct {
 	of       func(provider.Version) string
 	versions func(artifact.Tags) []provider.Version
@@ -94,13 +94,15 @@ type ociBlob struct {
 type ociIndex struct {
 	repo  repository.Reader
 	index digest.Digest
-	// decided reports that decisions contains the decisions that were already read.
+	// decided reports whether the decisions about the release have already been read
+	// into decisions.
 	decided   bool
 	decisions []repository.DecisionRecord
 }
 
-// Capabilities reports that releases are published. It provides the denied versions,
-// the referrers of releases, and a check of whether zips exist.
+// Capabilities reports that releases are complete and don't change. It returns
+// functions that list denied versions, read the referrers of releases, and check
+// whether zips exist.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Denied: s.denied, Documents: s.documents, Attestations: Attestations, Stat: s.stat}
 }
@@ -123,12 +125,12 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 // Versions returns the versions that have a tag and are not denied. If the repository
 // is missing, and OpenTofu would interpret this as a missing provider (see
 // [repository.IsUnknownProvider]), Versions returns [provider.ErrProviderNotFound]. For
-// all other failures, it returns the error of the repository.
+// any other failure, it returns the error from the repository.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
 
-// denied returns the denied versions. It returns the errors of Versions.
+// denied returns the denied versions. It returns the same errors as Versions.
 func (s *Source) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, artifact.Tags.Denied)
 }
@@ -193,7 +195,7 @@ func (s *Source) release(ctx context.Context, a provider.Address, v provider.Ver
 	return FromInspection(ctx, repo, found, a, v, platforms)
 }
 
-// Open opens the layer of the zip with the verifying reader.
+// Open opens the zip's layer through a verifying reader.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	located, ok := p.Locator.(ociBlob)
 	if !ok {
@@ -223,8 +225,8 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 	return true, err
 }
 
-// Decisions returns the recorded decisions about a release of this package's sources.
-// See [repository.DecisionsAbout]. For other releases, it returns
+// Decisions returns the recorded decisions about a release from a [Source] or
+// [FromInspection]. See [repository.DecisionsAbout]. For other releases, it returns
 // [provider.ErrWrongSource].
 func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error) {
 	located, ok := r.Locator.(ociIndex)
@@ -237,8 +239,9 @@ func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecisi
 	return repository.DecisionsAbout(ctx, located.repo, r.Address, r.Version, located.index)
 }
 
-// WithDecisions returns a release of this package's sources for which [Decisions] returns
-// decisions that were already read.
+// WithDecisions returns a release for which [Decisions] returns the given decisions,
+// which have already been read. The release must come from a [Source] or
+// [FromInspection].
 func WithDecisions(r provider.Release, decisions []repository.DecisionRecord) provider.Release {
 	if located, ok := r.Locator.(ociIndex); ok {
 		located.decided, located.decisions = true, decisions
@@ -247,8 +250,8 @@ func WithDecisions(r provider.Release, decisions []repository.DecisionRecord) pr
 	return r
 }
 
-// documents returns the referrers of the index, which are SBOMs and provenance about
-// all platforms.
+// documents returns the referrers of the index, which are SBOMs and provenance for all
+// platforms.
 func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.Document, error) {
 	located, ok := r.Locator.(ociIndex)
 	if !ok {
@@ -275,7 +278,7 @@ func Attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]
 }
 
 // checkUsable returns an error if the index can't be read as a release. The error
-// explains why the version is missing.
+// explains why the version can't be found.
 func (s *Source) checkUsable(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version, found repository.Inspection) error {
 	switch {
 	case found.Dangling:

@@ -132,7 +132,7 @@ func TestOCISharesEvidence(t *testing.T) {
 // documentsOnly ignores how documents were generated.
 var documentsOnly = cmpopts.IgnoreFields(provider.Document{}, "Generated")
 
-// TestOCIOtherTools reads artifacts of other publishers that OpenTofu installs.
+// TestOCIOtherTools reads artifacts from other tools that OpenTofu installs.
 func TestOCIOtherTools(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

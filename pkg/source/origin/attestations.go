@@ -23,19 +23,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxBundles is the maximum number of attestations of a package. A package usually has
-// provenance and, at most, an SBOM.
+// maxBundles is the maximum number of attestations per package. A package usually has
+// provenance, and sometimes an SBOM.
 const maxBundles = 30
 
-// GitHub finds attestations of releases that are hosted on GitHub. Use [GitHubFromEnv] to
-// create it.
+// GitHub finds attestations for releases that are hosted on GitHub. Use [GitHubFromEnv]
+// to create it.
 type GitHub struct {
 	// byHost maps hosts of repositories to their API.
 	byHost map[string]githubAPI
 
 	mu sync.Mutex
-	// limited contains the errors of hosts that limit requests. They receive no further
-	// requests.
+	// limited maps hosts that limit requests to their errors. These hosts receive no
+	// more requests.
 	limited map[string]error
 }
 
@@ -45,9 +45,9 @@ type githubAPI struct {
 }
 
 // GitHubFromEnv returns the configuration for github.com and for the server in
-// GITHUB_SERVER_URL, whose API is at GITHUB_API_URL. The token in GH_TOKEN or GITHUB_TOKEN
-// is optional, and is sent only to this API. Without GITHUB_SERVER_URL, the token is sent
-// to api.github.com. Both URLs must use https.
+// GITHUB_SERVER_URL, whose API is at GITHUB_API_URL. The token in GH_TOKEN or
+// GITHUB_TOKEN is optional, and is sent only to this API. If neither URL is set, the
+// token is sent to api.github.com. Both URLs must use https.
 func GitHubFromEnv(env func(string) string) (*GitHub, error) {
 	g := &GitHub{byHost: map[string]githubAPI{}, limited: map[string]error{}}
 	public := &url.URL{Scheme: "https", Host: "api.github.com"}
@@ -92,7 +92,8 @@ func (g *GitHub) query(zip *url.URL, d digest.Digest) (at *url.URL, header http.
 	return at, header, true
 }
 
-// isLimit reports whether GitHub limits requests. It responds with 403 or 429.
+// isLimit reports whether err means that GitHub limits requests. GitHub then responds
+// with 403 or 429.
 func isLimit(err error) bool {
 	var status *provider.StatusError
 	return errors.As(err, &status) && (status.Status == http.StatusForbidden || status.Status == http.StatusTooManyRequests)
@@ -105,8 +106,8 @@ type bundle struct {
 }
 
 // attestations implements the capability Attestations. To save requests, the bundles of
-// the first package are reused for other packages if all of them cover these packages. If
-// the first package has no bundles, attestations doesn't look for others.
+// the first package are reused for each package that all of them cover. If the first
+// package has no bundles, attestations doesn't look for the bundles of other packages.
 func (s *Source) attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
 	all := map[digest.Digest][]provider.Document{}
 	var first []bundle
@@ -115,7 +116,7 @@ func (s *Source) attestations(ctx context.Context, r provider.Release) (map[dige
 		if i == 0 || slices.ContainsFunc(first, func(b bundle) bool { return !b.Covers(p.Digest) }) {
 			var err error
 			if found, err = s.bundlesOf(ctx, p); err != nil {
-				return all, fmt.Errorf("attestations of %s: %w", p.Filename, err)
+				return all, fmt.Errorf("attestations for %s: %w", p.Filename, err)
 			}
 		}
 		if i == 0 {
@@ -150,7 +151,7 @@ func (s *Source) addSumsBundle(ctx context.Context, r provider.Release, all map[
 }
 
 // bundlesOf returns the bundles that cover a package's zip. It requests GitHub's
-// attestations or, without attestations, files next to the zip.
+// attestations or, if GitHub has none, files next to the zip.
 func (s *Source) bundlesOf(ctx context.Context, p provider.Package) ([]bundle, error) {
 	zip, ok := p.Locator.(*url.URL)
 	if !ok {
@@ -174,7 +175,7 @@ func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, su
 		return nil, err
 	}
 	doc, err := s.small(ctx, at, header, 2*artifact.MaxBundleSize)
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		return nil, nil
 	}
 	if isLimit(err) {
@@ -279,12 +280,12 @@ func parseBundle(data []byte, subject digest.Digest) (bundle, error) {
 
 var errOtherSubject = provider.Errorf(provider.Refused, "Sigstore bundle covers other content")
 
-// small requests a document with a slot of the pool.
+// small requests a small document. The request occupies a slot of the pool.
 func (s *Source) small(ctx context.Context, at *url.URL, header http.Header, limit int64) (httpclient.Document, error) {
-	release, err := s.pool.Acquire(ctx, at.Host)
+	release, err := s.downloads.Pool.Acquire(ctx, at.Host)
 	if err != nil {
 		return httpclient.Document{}, err
 	}
 	defer release()
-	return httpclient.Get(ctx, s.client, at, httpclient.Request{Header: header, Limit: limit})
+	return httpclient.Get(ctx, s.downloads.Client, at, httpclient.Request{Header: header, Limit: limit})
 }

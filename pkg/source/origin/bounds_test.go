@@ -42,9 +42,9 @@ func TestRegistryBoundsLists(t *testing.T) {
 			describing + "GET " + document + "reading the response: JSON exceeds 16384 values"},
 		"platforms of a package document": {origintest.Package, `{"filename":"terraform-provider-thing_1.2.3_haiku_riscv64.zip","download_url":"z","shasum":"` + strings.Repeat("0", 64) +
 			`","packages":{` + list(257, `"os%d_a":{}`) + `}}`,
-			describing + "package document " + document + "packages: 257 platforms; the maximum is 256"},
+			describing + "package metadata " + document + "packages: 257 platforms; the maximum is 256"},
 		"keys of a package document": {origintest.Package, `{"filename":"terraform-provider-thing_1.2.3_haiku_riscv64.zip","signing_keys":{"gpg_public_keys":[{"ascii_armor":"` + strings.Repeat("k", 256<<10+1) + `"}]}}`,
-			describing + "package document " + document + "keys exceed 262144 bytes"},
+			describing + "package metadata " + document + "keys exceed 262144 bytes"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

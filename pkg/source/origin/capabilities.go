@@ -11,8 +11,8 @@ import (
 )
 
 // platforms returns the sorted platforms that the registry lists for a version. It
-// requests only the list of versions. If this list contains no platforms, it also
-// requests one package document.
+// requests only the version list. If this list contains no platforms, it also requests
+// one package document.
 func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.Version) ([]provider.Platform, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || len(version.platforms) > 0 {
@@ -28,10 +28,9 @@ func (s *Source) platforms(ctx context.Context, a provider.Address, v provider.V
 	return provider.SortPlatforms(append(found.others(), found.platforms...)), nil
 }
 
-// digests returns the digests of the zips of all platforms of a version. It uses one
-// package document. If this document doesn't state the digests for every platform,
-// digests returns nil. The digests are not signed, so they can be used only to detect
-// changes.
+// digests returns the digests of a version's zips, by platform. It uses one package
+// document. If this document doesn't list a digest for every platform, digests returns
+// nil. The digests are not signed, so they can be used only to detect changes.
 func (s *Source) digests(ctx context.Context, a provider.Address, v provider.Version) (map[provider.Platform]digest.Digest, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 )
 
 // dates contains the date fields of a version. The protocol defines none of them.
-// discovered and discovered_at are the time when registry.opentofu.org first found the
-// version, so the author can't backdate it. Older versions share a later date or have
-// none (opentofu/registry#4113). OpenTofu's provider documents contain published. The
-// documents of registry.terraform.io contain published_at.
+// discovered and discovered_at contain the time when registry.opentofu.org first found
+// the version, so the author can't backdate it. Older versions share a later date or
+// have none (opentofu/registry#4113). published is used in OpenTofu's provider
+// documents, and published_at in the documents of registry.terraform.io.
 type dates struct {
 	Discovered   date `json:"discovered"`
 	DiscoveredAt date `json:"discovered_at"`
@@ -82,9 +82,9 @@ func statedBy(ds []description) (latest time.Time) {
 	return latest
 }
 
-// date returns the publication date of a version. If the list of versions contains
-// dates, date requests only this list. Otherwise, it also requests one package document
-// and SHA256SUMS, which are cached for Release.
+// date returns the publication date of a version. If the version list contains dates,
+// date requests only this list. Otherwise, it also requests one package document and
+// SHA256SUMS, which are cached for Release.
 func (s *Source) date(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil || !version.published.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,7 +24,7 @@ const (
 	// modulesService is the key of the module registry protocol.
 	modulesService = "modules.v1"
 	// maxDiscovery is the maximum size of the discovery document in bytes. A typical
-	// document has a few hundred bytes.
+	// document is a few hundred bytes in size.
 	maxDiscovery = 1 << 20
 	// maxDiscoveryValues is the maximum number of JSON values in the discovery
 	// document. A service uses one value.
@@ -37,13 +36,13 @@ const (
 // case.
 var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no such registry")
 
-// service is a registry.
+// service is a provider or module registry.
 type service struct {
 	base  *url.URL // ends with a slash
 	token Token
 }
 
-// header returns the headers of requests to the registry.
+// header returns the headers for requests to the registry.
 func (s service) header() http.Header { return registryHeader(s.token) }
 
 // at returns a URL below the URL of a provider or module.
@@ -58,13 +57,11 @@ func (s service) at(a provider.Address, elements ...string) *url.URL {
 
 func registryHeader(token Token) http.Header {
 	h := http.Header{"Accept": {"application/json"}}
-	if token.Value != "" {
-		h.Set("Authorization", "Bearer "+token.Value)
-	}
+	token.Authorize(h)
 	return h
 }
 
-// noun returns the kind of object in the registry.
+// noun returns "provider" or "module".
 func (c client) noun() string { return strings.TrimSuffix(c.service, "s.v1") }
 
 // notFound returns the error for an object that the registry does not have.
@@ -79,19 +76,18 @@ func (c client) notFound() error {
 // discovery document.
 func (c client) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	token, err := c.token(ctx, host)
-	found := service{token: token}
 	if err != nil {
 		return service{}, fmt.Errorf("looking up the token for %s: %w", host.ForDisplay(), err)
 	}
 	at := &url.URL{Scheme: "https", Host: string(host), Path: discoveryPath}
 	var base *url.URL
 	if known, ok := c.services[host]; ok {
-		base, err = resolveURL(at, known)
+		base, err = httpclient.Resolve(at, known)
 	} else {
 		base, err = c.requestDiscovery(ctx, at, token)
 	}
 	if err != nil {
-		return service{}, fmt.Errorf("finding the %s registry of %s: %w", c.noun(), host.ForDisplay(), found.refused(err))
+		return service{}, fmt.Errorf("finding the %s registry of %s: %w", c.noun(), host.ForDisplay(), token.Refused(err))
 	}
 	if !strings.HasSuffix(base.Path, "/") {
 		base.Path += "/"
@@ -99,26 +95,23 @@ func (c client) discover(ctx context.Context, host svchost.Hostname) (service, e
 			base.RawPath += "/"
 		}
 	}
-	found.base = base
-	return found, nil
+	return service{base, token}, nil
 }
 
-// requestDiscovery requests the discovery document of a host.
+// requestDiscovery returns the URL of a host's registry from the discovery document.
 func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) (*url.URL, error) {
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registryHeader(token), Limit: maxDiscovery})
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", ErrNoRegistry, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	contentType := doc.Header.Get("Content-Type")
-	if mediaType, _, err := mime.ParseMediaType(contentType); err != nil || mediaType != "application/json" {
-		return nil, doc.Error(fmt.Errorf("GET %s: unexpected content type %q, want application/json%s",
-			httpclient.RedactURL(doc.URL), contentType, colonExcerpt(doc)))
+	if err := doc.RequireJSON(); err != nil {
+		return nil, err
 	}
 	var services map[string]json.RawMessage
-	if err := decode(doc, &services, maxDiscoveryValues); err != nil {
+	if err := doc.DecodeJSON(&services, maxDiscoveryValues); err != nil {
 		return nil, err
 	}
 	var text string
@@ -129,21 +122,6 @@ func (c client) requestDiscovery(ctx context.Context, at *url.URL, token Token) 
 	if err := json.Unmarshal(raw, &text); err != nil {
 		return nil, doc.Error(fmt.Errorf("GET %s: %q is not a string", httpclient.RedactURL(doc.URL), c.service))
 	}
-	base, err := resolveURL(doc.URL, text)
+	base, err := httpclient.Resolve(doc.URL, text)
 	return base, doc.Error(err)
-}
-
-// resolveURL resolves a URL in a document relative to the document's URL. It accepts
-// only https URLs, because the content at these URLs determines what is trusted, and
-// because requests can contain a token.
-func resolveURL(base *url.URL, text string) (*url.URL, error) {
-	ref, err := url.Parse(text)
-	if err != nil {
-		return nil, httpclient.RedactError(err)
-	}
-	u := base.ResolveReference(ref)
-	if u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("invalid URL %s: want https", httpclient.RedactURL(u))
-	}
-	return u, nil
 }

@@ -21,12 +21,12 @@ import (
 )
 
 const (
-	// maxSums is the maximum size of SHA256SUMS in bytes. Each line has about 100
-	// bytes.
+	// maxSums is the maximum size of SHA256SUMS in bytes. Each line is about 100 bytes
+	// long.
 	maxSums = 1 << 20
 	// maxSignature is the maximum size of a detached signature in bytes.
 	maxSignature = 256 << 10
-	// maxRing is the maximum size of all keys of a release in bytes.
+	// maxRing is the maximum total size of a release's keys in bytes.
 	maxRing    = 1 << 20
 	sumsSuffix = "SHA256SUMS"
 )
@@ -40,8 +40,8 @@ type releaseDocuments struct {
 	modified time.Time
 }
 
-// fetchDocuments requests SHA256SUMS, its signature, and the keys. All package documents must refer
-// to the same SHA256SUMS and signature.
+// fetchDocuments requests SHA256SUMS, its signature, and the keys. All package
+// documents must refer to the same SHA256SUMS and signature.
 func (s *Source) fetchDocuments(ctx context.Context, a provider.Address, v provider.Version, ds []description) (releaseDocuments, error) {
 	var sumsURLs, signatureURLs []*url.URL
 	keys := map[unique.Handle[string]]bool{}

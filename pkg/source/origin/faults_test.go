@@ -98,7 +98,7 @@ func TestRegistryFaultMessages(t *testing.T) {
 		"throttled for long": {origintest.Package, origintest.Status(429, "Retry-After", "3600"), nil,
 			about + "GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 429 Too Many Requests (Retry-After: 3600s)" + oops},
 		"package is listed, not there": {origintest.Package, origintest.Status(404), nil,
-			about + "no package for haiku_riscv64, only for plan9_mips, although it is listed: GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 404 Not Found" + oops},
+			about + "no package for haiku_riscv64, only for plan9_mips, although the release lists haiku_riscv64: GET https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: 404 Not Found" + oops},
 		"sums missing": {origintest.Sums, origintest.Status(404), nil,
 			check + files + "SHA256SUMS: 404 Not Found" + oops},
 		"signature missing": {origintest.Signature, origintest.Status(404), nil,

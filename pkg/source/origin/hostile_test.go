@@ -18,7 +18,7 @@ var otherDigest = digest.FromString("something else")
 // TestRegistryHostilePackageDocuments changes the package document of one platform.
 func TestRegistryHostilePackageDocuments(t *testing.T) {
 	t.Parallel()
-	const document = "describing HOST/acme/thing 1.2.3: package document https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
+	const document = "describing HOST/acme/thing 1.2.3: package metadata https://HOST/v1/providers/acme/thing/1.2.3/download/haiku/riscv64: "
 	const name = "terraform-provider-thing_1.2.3_haiku_riscv64.zip"
 	const conventional = "the name for haiku_riscv64 is " + name
 	const checking = "checking HOST/acme/thing 1.2.3 for haiku_riscv64: "
@@ -47,14 +47,14 @@ func TestRegistryHostilePackageDocuments(t *testing.T) {
 			checking + "SHA256SUMS does not list terraform-provider-thing_1.2.3+_haiku_riscv64.zip"},
 		"another platform": {set("arch", "amd64"), nil, document + `unexpected platform "haiku_amd64", want haiku_riscv64`},
 		"other shasum": {set("shasum", otherDigest.Encoded()), new(*sums.MismatchError),
-			checking + "the package document disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
+			checking + "the package metadata disagrees with SHA256SUMS: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
 		"shasum that is none": {set("shasum", "cafe"), nil, document + `invalid shasum "cafe": want a SHA-256 checksum`},
 		"other zh": {state("hashes", []string{sums.ZH(otherDigest)}), new(*sums.MismatchError),
-			checking + "the registry's list of hashes disagrees: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
+			checking + "the hashes that the registry lists disagree: checksum of " + name + " is " + otherDigest.String() + ", not " + right.String()},
 		"two zh": {state("hashes", []string{sums.ZH(right), sums.ZH(otherDigest)}), nil,
 			document + "packages: haiku_riscv64 has two different zh hashes"},
 		"h1 that is none": {state("hashes", []string{"h1:x"}), nil,
-			document + `packages: invalid hash "h1:x": want "h1:" and the base64 encoding of 32 bytes`},
+			document + `packages: invalid hash "h1:x": want "h1:" followed by the base64 encoding of 32 bytes`},
 		"zip without TLS": {set("download_url", "http://127.0.0.1/z?sig=secret"), nil,
 			document + "download_url: invalid URL http://127.0.0.1/z: want https"},
 		"zip from disk":    {set("download_url", "file:///etc/passwd"), nil, document + "download_url: invalid URL file:///etc/passwd: want https"},

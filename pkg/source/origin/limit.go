@@ -2,12 +2,10 @@ package origin
 
 import (
 	"context"
-	"io"
 	"net/url"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -59,38 +57,4 @@ func (l limited) do(ctx context.Context, host string, ask func() error) error {
 	}
 	defer release()
 	return ask()
-}
-
-// slotted is a zip that occupies a request slot until it is read completely or closed.
-type slotted struct {
-	io.ReadCloser
-	release func()
-}
-
-// withSlot makes a small zip occupy a request slot while it is read. The smallest zips
-// are read immediately, regardless of the speed of the reader. The number of transfers
-// of larger zips is limited elsewhere.
-func withSlot(body io.ReadCloser, size int64, release func()) io.ReadCloser {
-	switch {
-	case size < 0 || size > schedule.MaxSmall:
-		release()
-		return body
-	case size <= httpclient.MaxAhead:
-		defer release()
-		return httpclient.ReadAhead(body, size)
-	}
-	return &slotted{body, release}
-}
-
-func (s *slotted) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if err != nil {
-		s.release()
-	}
-	return n, err
-}
-
-func (s *slotted) Close() error {
-	defer s.release()
-	return s.ReadCloser.Close()
 }

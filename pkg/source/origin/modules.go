@@ -20,9 +20,9 @@ const maxLocation = 64 << 10
 // ErrModuleNotFound is returned if a module registry does not have the module.
 var ErrModuleNotFound = provider.Errorf(provider.NotFound, "module not found")
 
-// Modules is the source of modules in module registries. Addresses of modules are
-// provider addresses whose type is NAME/SYSTEM. The packages of modules have no
-// platforms: see [Modules.Location] instead of Release and Open.
+// Modules provides the modules in module registries. The address of a module is a
+// provider address whose type is NAME/SYSTEM. Use [Modules.Location] instead of Release
+// and Open, because the packages of modules have no platforms.
 //
 // See https://opentofu.org/docs/internals/module-registry-protocol/.
 type Modules struct{ source *Source }
@@ -37,18 +37,18 @@ func (m *Modules) Versions(ctx context.Context, a provider.Address) ([]provider.
 	return m.source.Versions(ctx, a)
 }
 
-// Release returns an error.
+// Release always returns an error.
 func (*Modules) Release(context.Context, provider.Address, provider.Version, ...provider.Platform) (provider.Release, error) {
 	return provider.Release{}, provider.ErrWrongSource
 }
 
-// Open returns an error.
+// Open always returns an error.
 func (*Modules) Open(context.Context, provider.Package) (io.ReadCloser, int64, error) {
 	return nil, 0, provider.ErrWrongSource
 }
 
-// Capabilities reports that modules are published, and provides the publication dates
-// in lists of versions.
+// Capabilities reports that module versions are complete and don't change. It returns a
+// function that looks up publication dates in version lists.
 func (m *Modules) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Published: true, Date: func(ctx context.Context, a provider.Address, v provider.Version) (time.Time, error) {
 		version, err := m.source.versionOf(ctx, a, v)
@@ -61,8 +61,8 @@ type Location struct {
 	// Source is an absolute module source, such as
 	// "git::https://example.org/vpc.git//modules/a?ref=v1".
 	Source string
-	// IsArchive reports that Source is the URL of an archive in any format, without a
-	// subdirectory.
+	// IsArchive reports whether Source is the URL of an archive in any format, without
+	// a subdirectory.
 	IsArchive bool
 	// token is the registry's token if the archive requires it.
 	token Token
@@ -82,25 +82,25 @@ func (m *Modules) location(ctx context.Context, a provider.Address, v provider.V
 	if err != nil {
 		return l, err
 	}
-	release, err := m.source.pool.Acquire(ctx, registry.base.Host)
+	release, err := m.source.downloads.Pool.Acquire(ctx, registry.base.Host)
 	if err != nil {
 		return l, err
 	}
 	defer release()
 	at := registry.at(a, v.String(), "download")
-	doc, err := httpclient.Get(ctx, m.source.client, at, httpclient.Request{Header: registry.header(), Limit: maxLocation})
-	if isNotFound(err) {
+	doc, err := httpclient.Get(ctx, m.source.downloads.Client, at, httpclient.Request{Header: registry.header(), Limit: maxLocation})
+	if httpclient.IsNotFound(err) {
 		return l, fmt.Errorf("%w: %w", provider.ErrVersionNotFound, err)
 	}
 	if err != nil {
-		return l, registry.refused(err)
+		return l, registry.token.Refused(err)
 	}
 	var response struct {
 		Location               string `json:"location"`
 		UseRegistryCredentials *bool  `json:"use_registry_credentials"`
 	}
 	if len(doc.Bytes) > 0 {
-		if err := decode(doc, &response, maxDiscoveryValues); err != nil {
+		if err := doc.DecodeJSON(&response, maxDiscoveryValues); err != nil {
 			return l, err
 		}
 	}
@@ -114,7 +114,7 @@ func (m *Modules) location(ctx context.Context, a provider.Address, v provider.V
 		}
 	}
 	if isRelative := strings.HasPrefix(l.Source, "/") || strings.HasPrefix(l.Source, "./") || strings.HasPrefix(l.Source, "../"); isRelative || l.IsArchive {
-		resolved, err := resolveURL(at, l.Source)
+		resolved, err := httpclient.Resolve(at, l.Source)
 		if err != nil {
 			return l, doc.Error(fmt.Errorf("location: %w", err))
 		}
@@ -126,27 +126,10 @@ func (m *Modules) location(ctx context.Context, a provider.Address, v provider.V
 	return l, nil
 }
 
-// OpenArchive starts the download of an archive at a URL of the location. Only an
-// archive for which the registry has requested it receives the registry's token.
+// OpenArchive starts the download of an archive at a URL of the location. The
+// registry's token is sent only if the registry has requested this for the archive.
 func (m *Modules) OpenArchive(ctx context.Context, l Location, at *url.URL) (io.ReadCloser, error) {
-	req, err := zipRequest(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	if l.token.Value != "" {
-		req.Header.Set("Authorization", "Bearer "+l.token.Value)
-	}
-	release, err := m.source.pool.Acquire(ctx, at.Host)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := httpclient.Do(m.source.client, req) //nolint:bodyclose // the caller or NewStatusError closes it
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = httpclient.NewStatusError(resp)
-	}
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return &slotted{resp.Body, release}, nil
+	header := http.Header{}
+	l.token.Authorize(header)
+	return m.source.downloads.OpenArchive(ctx, at, header)
 }

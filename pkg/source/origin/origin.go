@@ -1,6 +1,7 @@
 // Package origin implements the source of releases in origin registries. It supports
-// service discovery and the provider registry protocol. Use it as the source of a
-// mirror. [TokenFromEnv] returns the tokens in TF_TOKEN_ variables.
+// service discovery and the provider registry protocol. Use it as the source for a
+// mirror. [TokenFromEnv] looks up the tokens in TF_TOKEN_ variables. In this package, a
+// package document is the registry's metadata about one package.
 //
 // See https://opentofu.org/docs/internals/provider-registry-protocol/.
 package origin
@@ -14,31 +15,31 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // maxDocuments is the maximum number of concurrent requests for a release's documents.
 const maxDocuments = 8
 
-// Source is the source of releases in origin registries. A provider's address
-// determines its registry.
+// Source provides the releases in origin registries. A provider's address determines
+// its registry.
 type Source struct {
-	client   *http.Client
 	protocol protocol
-	// pool limits concurrent requests to each host.
-	pool   *schedule.Limiter
-	github *GitHub
+	// downloads.Pool limits concurrent requests to each host.
+	downloads transfer.Downloader
+	github    *GitHub
 }
 
 var _ provider.Capable = (*Source)(nil)
 
 // Options configures requests to origin registries. The zero value sends no credentials.
 type Options struct {
-	// HTTP sends the requests. If nil, a client with timeouts and retries is used. The client must
-	// not send Authorization headers to other hosts after a redirect.
+	// HTTP sends the requests. If nil, a client with timeouts and retries is used. The
+	// client must not send Authorization headers to other hosts after a redirect.
 	HTTP *http.Client
 	// Services maps hosts to the URLs of their registries. These hosts need no
-	// discovery. For example, host blocks of the CLI configuration specify such URLs.
+	// discovery. For example, host blocks in the CLI configuration specify such URLs.
 	// Relative URLs are resolved against the URL of the discovery document.
 	Services map[svchost.Hostname]string
 	// Token, if not nil, returns the bearer token for a host, or the zero value if the
@@ -48,7 +49,7 @@ type Options struct {
 	// Lifetime is the time for which responses are cached. If zero, responses are
 	// cached as long as the Source exists, which is suitable for a single run.
 	Lifetime time.Duration
-	// GitHub, if not nil, makes the source find attestations.
+	// GitHub, if not nil, is used to find attestations.
 	GitHub *GitHub
 }
 
@@ -65,7 +66,7 @@ func newSource(o Options, service string) *Source {
 	}
 	requests := client{service: service, http: o.HTTP, services: o.Services, token: o.Token}
 	pool := schedule.NewOriginRequests()
-	return &Source{client: o.HTTP, protocol: remember(limited{requests, pool}, o.Lifetime), pool: pool, github: o.GitHub}
+	return &Source{protocol: remember(limited{requests, pool}, o.Lifetime), downloads: transfer.Downloader{Client: o.HTTP, Pool: pool}, github: o.GitHub}
 }
 
 // Versions returns the versions that the registry lists. Invalid versions are ignored.
@@ -77,8 +78,9 @@ func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.V
 	return l.newestFirst(), nil
 }
 
-// Capabilities reports that releases are published, and provides facts that require
-// fewer requests than a release.
+// Capabilities reports that releases are complete and don't change. It returns
+// functions that look up platforms, digests, and dates with fewer requests than
+// Release.
 func (s *Source) Capabilities() provider.Capabilities {
 	can := provider.Capabilities{Published: true, Platforms: s.platforms, Digests: s.digests, Date: s.date}
 	if s.github != nil {
@@ -87,7 +89,7 @@ func (s *Source) Capabilities() provider.Capabilities {
 	return can
 }
 
-// versionOf returns the entry of a version in the list of versions.
+// versionOf returns the entry for a version in the version list.
 func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.Version) (listed, error) {
 	l, err := s.listing(ctx, a)
 	if err != nil {
@@ -100,7 +102,7 @@ func (s *Source) versionOf(ctx context.Context, a provider.Address, v provider.V
 	return found, nil
 }
 
-// listing returns the list of a provider's versions.
+// listing returns the version list of a provider.
 func (s *Source) listing(ctx context.Context, a provider.Address) (listing, error) {
 	registry, err := s.protocol.discover(ctx, a.Host)
 	if err == nil {

@@ -20,13 +20,13 @@ import (
 
 const (
 	// maxPackageDocument is the maximum size of a package document in bytes. Keys and
-	// the hashes of all platforms have tens of kilobytes.
+	// the hashes of all platforms take up tens of kilobytes.
 	maxPackageDocument = 1 << 20
 	// maxPackageValues is the maximum number of JSON values in a package document. Each
 	// of the [maxPlatforms] platforms has a size and a few hashes.
 	maxPackageValues = 16 << 10
 	// maxKeys is the maximum total size in bytes of the armored keys in a package
-	// document. A key has a few kilobytes.
+	// document. A key is a few kilobytes in size.
 	maxKeys = 256 << 10
 )
 
@@ -42,8 +42,8 @@ type description struct {
 	filename  string // in SHA256SUMS
 	zip       *url.URL
 	digest    digest.Digest // empty if unknown
-	sums      *url.URL      // nil if not stated
-	signature *url.URL      // nil if not stated
+	sums      *url.URL      // nil if missing
+	signature *url.URL      // nil if missing
 	// keys contains ASCII-armored keys. All documents of a provider contain the same
 	// keys, so the keys are interned.
 	keys      []unique.Handle[string]
@@ -65,14 +65,15 @@ func (d description) weight() int64 {
 	return size
 }
 
-// stated contains the registry's unsigned facts about a package.
+// stated contains unsigned information about a package from the packages block.
 type stated struct {
 	digest digest.Digest
 	h1     string // can be empty
 	size   int64  // -1 if unknown
 }
 
-// packageDocument is the response to :namespace/:type/:version/download/:os/:arch.
+// packageDocument is the registry's metadata about a package, the response to
+// :namespace/:type/:version/download/:os/:arch.
 type packageDocument struct {
 	Protocols    []string `json:"protocols"`
 	OS           string   `json:"os"`
@@ -99,7 +100,7 @@ type packageDocument struct {
 func (c client) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
 	at := registry.at(key.address, key.version.String(), "download", key.platform.OS, key.platform.Arch)
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxPackageDocument})
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		others := slices.DeleteFunc(slices.Clone(version.platforms), func(p provider.Platform) bool { return p == key.platform })
 		missing := &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Have: others}
 		if len(others) < len(version.platforms) {
@@ -108,15 +109,15 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 		return description{}, missing
 	}
 	if err != nil {
-		return description{}, registry.refused(err)
+		return description{}, registry.token.Refused(err)
 	}
 	var response packageDocument
-	if err := decode(doc, &response, maxPackageValues); err != nil {
+	if err := doc.DecodeJSON(&response, maxPackageValues); err != nil {
 		return description{}, err
 	}
 	d, err := response.read(doc.URL, key)
 	if err != nil {
-		return description{}, doc.Error(fmt.Errorf("package document %s: %w", httpclient.RedactURL(doc.URL), err))
+		return description{}, doc.Error(fmt.Errorf("package metadata %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	d.published = response.published(doc)
 	return d, nil
@@ -149,17 +150,17 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	if doc.DownloadURL == "" {
 		return description{}, errors.New("download_url is not set")
 	}
-	if d.zip, err = resolveURL(base, doc.DownloadURL); err != nil {
+	if d.zip, err = httpclient.Resolve(base, doc.DownloadURL); err != nil {
 		return description{}, fmt.Errorf("download_url: %w", err)
 	}
 	if doc.SumsURL != "" {
-		if d.sums, err = resolveURL(base, doc.SumsURL); err != nil {
+		if d.sums, err = httpclient.Resolve(base, doc.SumsURL); err != nil {
 			return description{}, fmt.Errorf("shasums_url: %w", err)
 		}
 	}
-	// SHA256SUMS is the document that was signed.
+	// Without SHA256SUMS, the signature is useless, because it only covers SHA256SUMS.
 	if doc.SignatureURL != "" && d.sums != nil {
-		if d.signature, err = resolveURL(base, doc.SignatureURL); err != nil {
+		if d.signature, err = httpclient.Resolve(base, doc.SignatureURL); err != nil {
 			return description{}, fmt.Errorf("shasums_signature_url: %w", err)
 		}
 	}

@@ -28,13 +28,13 @@ type described struct {
 	// platforms and descriptions are sorted by platform and have the same order.
 	platforms    []provider.Platform
 	descriptions []description
-	// missing contains the errors of platforms without a document.
+	// missing maps platforms without a document to their errors.
 	missing map[provider.Platform]error
 }
 
-// describeRelease requests the package documents of the given platforms. If no
-// platforms are given, it requests the documents of all platforms in the list of
-// versions or in any package document.
+// describeRelease requests the package documents for the given platforms. If no
+// platforms are given, it requests the documents for all platforms in the version list
+// or in any package document.
 func (s *Source) describeRelease(ctx context.Context, a provider.Address, v provider.Version, version listed, only []provider.Platform) (described, error) {
 	q := query{s, a, v, version}
 	if len(only) > 0 {
@@ -60,7 +60,8 @@ type query struct {
 	listed  listed
 }
 
-// named requests the documents of platforms. All of the platforms must exist.
+// named requests the documents for the given platforms. All of the platforms must
+// exist.
 func (q query) named(ctx context.Context, platforms []provider.Platform) (described, error) {
 	found, err := q.all(ctx, platforms)
 	if err != nil || len(found.missing) == 0 {
@@ -86,8 +87,8 @@ func (q query) failed(err error) error {
 	return &provider.Error{Op: "describing", Address: q.address, Version: q.version, Err: err}
 }
 
-// unlisted determines the platforms of a version if the list of versions contains none.
-// It uses the document of any platform and SHA256SUMS.
+// unlisted determines the platforms of a version if the version list contains none. It
+// uses the document for any platform, and SHA256SUMS.
 func (q query) unlisted(ctx context.Context) (described, error) {
 	found, err := q.any(ctx)
 	if err != nil {
@@ -102,7 +103,7 @@ func (q query) unlisted(ctx context.Context) (described, error) {
 	return q.more(ctx, found, slices.DeleteFunc(others, func(p provider.Platform) bool { return p == found.platforms[0] }))
 }
 
-// more requests the documents of other platforms, and adds them to found.
+// more requests the documents for other platforms, and adds them to found.
 func (q query) more(ctx context.Context, found described, others []provider.Platform) (described, error) {
 	if n := len(found.platforms) + len(others); n > maxPlatforms {
 		return described{}, q.failed(fmt.Errorf("%d platforms; the maximum is %d", n, maxPlatforms))
@@ -111,8 +112,8 @@ func (q query) more(ctx context.Context, found described, others []provider.Plat
 	return found.with(more), err
 }
 
-// any requests the document of one platform. It tries the listed platforms. If the list
-// contains no platforms, it tries the common platforms.
+// any requests the document for one platform. It uses the first listed platform. If the
+// list contains no platforms, it tries the common platforms.
 func (q query) any(ctx context.Context) (described, error) {
 	platforms := q.listed.platforms
 	if len(platforms) == 0 {
@@ -158,7 +159,7 @@ func (q query) summed(ctx context.Context, d description) ([]provider.Platform, 
 	return platforms, nil
 }
 
-// all requests the documents of platforms concurrently.
+// all requests the documents for the given platforms concurrently.
 func (q query) all(ctx context.Context, platforms []provider.Platform) (described, error) {
 	platforms = provider.SortPlatforms(platforms)
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))

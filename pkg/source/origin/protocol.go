@@ -20,8 +20,8 @@ type protocol interface {
 	discover(ctx context.Context, host svchost.Hostname) (service, error)
 	// versions returns the versions of a provider.
 	versions(ctx context.Context, registry service, a provider.Address) (listing, error)
-	// describe returns the package document of a platform. version is the entry in the
-	// list of versions.
+	// describe returns the package document for a platform. version is the entry in the
+	// version list.
 	describe(ctx context.Context, registry service, key packageKey, version listed) (description, error)
 	// document returns a small file that a package document refers to.
 	document(ctx context.Context, at *url.URL, limit int64) (file, error)

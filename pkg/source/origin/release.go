@@ -10,11 +10,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// Release requests the package document of each platform, and SHA256SUMS with its
-// signature. If the stated checksums disagree, it returns a *[sums.MismatchError] or a
-// *[sums.FileError].
+// Release requests the package document for each platform, and SHA256SUMS with its
+// signature. If the registry's checksums disagree, it returns a *[sums.MismatchError]
+// or a *[sums.FileError].
 func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
-	// 1. Find the version in the list of versions.
+	// 1. Find the version in the version list.
 	version, err := s.versionOf(ctx, a, v)
 	if err != nil {
 		return provider.Release{}, err
@@ -47,7 +47,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	return r, nil
 }
 
-// packageOf returns the package of a description. The package document, its packages
+// packageOf converts a description to a package. The package document, its packages
 // block, and SHA256SUMS must agree. listed is nil if the release has no SHA256SUMS.
 func packageOf(key packageKey, d description, listed *sums.File) (provider.Package, error) {
 	about, isStated := d.stated[key.platform]
@@ -61,13 +61,13 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 			return provider.Package{}, err
 		}
 		if want != "" && want != fromSums {
-			return provider.Package{}, fmt.Errorf("the package document disagrees with SHA256SUMS: %w",
+			return provider.Package{}, fmt.Errorf("the package metadata disagrees with SHA256SUMS: %w",
 				&sums.MismatchError{Name: d.filename, Got: want.String(), Want: fromSums.String()})
 		}
 		want = fromSums
 	}
 	if about.digest != "" && about.digest != want {
-		return provider.Package{}, fmt.Errorf("the registry's list of hashes disagrees: %w",
+		return provider.Package{}, fmt.Errorf("the hashes that the registry lists disagree: %w",
 			&sums.MismatchError{Name: d.filename, Got: about.digest.String(), Want: want.String()})
 	}
 	p := provider.Package{
@@ -81,7 +81,7 @@ func packageOf(key packageKey, d description, listed *sums.File) (provider.Packa
 	return p, nil
 }
 
-// describe returns the package document of a platform.
+// describe returns the package document for a platform.
 func (s *Source) describe(ctx context.Context, key packageKey, version listed) (description, error) {
 	registry, err := s.protocol.discover(ctx, key.address.Host)
 	if err != nil {

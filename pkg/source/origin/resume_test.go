@@ -29,7 +29,7 @@ func large(t *testing.T) []byte {
 // resumption describes the server's faults and the expected result.
 type resumption struct {
 	name     string
-	faults   []origintest.Fault // faults of the first requests; further requests succeed
+	faults   []origintest.Fault // faults of the first requests; subsequent requests succeed
 	options  origintest.Options
 	requests int
 	// transient specifies whether Open can be retried after the failure. It is nil if
@@ -156,7 +156,7 @@ func TestZipResumeErrors(t *testing.T) {
 }
 
 // TestZipCanceled checks that canceling the context ends a download that hangs. No
-// further requests are sent.
+// more requests are sent.
 func TestZipCanceled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{ETags: true})

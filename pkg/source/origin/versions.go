@@ -2,45 +2,42 @@ package origin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 const (
-	// maxVersions is the maximum size of the list of versions in bytes. The largest list on
-	// registry.opentofu.org has less than 2 MiB.
+	// maxVersions is the maximum size of the version list in bytes. The largest list on
+	// registry.opentofu.org is smaller than 2 MiB.
 	maxVersions = 8 << 20
-	// maxVersionsValues is the maximum number of JSON values in the list of versions. A
+	// maxVersionsValues is the maximum number of JSON values in the version list. A
 	// platform uses three values.
 	maxVersionsValues = 512 << 10
 	// maxListed is the maximum number of versions. Providers have at most a few hundred
 	// versions.
 	maxListed = 10_000
-	// maxPlatforms is the maximum number of platforms of a version, because each
+	// maxPlatforms is the maximum number of platforms per version, because each
 	// platform requires a request for its package document. Go supports about 50
 	// platforms.
 	maxPlatforms = 256
 )
 
-// listing is a registry's list of a provider's versions.
+// listing is the version list of a provider in a registry.
 type listing map[provider.Version]listed
 
-// listed is the entry of a version in a listing.
+// listed is the entry for a version in a listing.
 type listed struct {
 	// text is the version as the registry writes it. As in OpenTofu, requests use the
 	// version's canonical form.
 	text      string
 	protocols []string
 	published time.Time // zero if unknown
-	// platforms lists the sorted platforms. The protocol only recommends stating
+	// platforms lists the sorted platforms. The protocol only recommends listing
 	// platforms, and OpenTofu ignores them, so the list can be incomplete or empty.
 	platforms []provider.Platform
 }
@@ -68,14 +65,14 @@ type versionsDocument struct {
 func (c client) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
 	at := registry.at(a, "versions")
 	doc, err := httpclient.Get(ctx, c.http, at, httpclient.Request{Header: registry.header(), Limit: maxVersions})
-	if isNotFound(err) {
+	if httpclient.IsNotFound(err) {
 		return nil, fmt.Errorf("%w: %w", c.notFound(), err)
 	}
 	if err != nil {
-		return nil, registry.refused(err)
+		return nil, registry.token.Refused(err)
 	}
 	var response versionsDocument
-	if err := decode(doc, &response, maxVersionsValues); err != nil {
+	if err := doc.DecodeJSON(&response, maxVersionsValues); err != nil {
 		return nil, err
 	}
 	for _, module := range response.Modules {
@@ -114,38 +111,4 @@ func (response versionsDocument) listing(doc httpclient.Document) (listing, erro
 		l[v] = found
 	}
 	return l, nil
-}
-
-// decode parses a JSON document with at most the given number of values. Its errors
-// describe unexpected content.
-func decode(doc httpclient.Document, into any, values int) error {
-	err := bounded.DecodeJSON(doc.Bytes, into, values)
-	if errors.Is(err, bounded.ErrJSONLimit) {
-		return doc.Error(fmt.Errorf("GET %s: reading the response: %w", httpclient.RedactURL(doc.URL), err))
-	}
-	if err != nil && isPage(doc) {
-		return doc.Error(fmt.Errorf("GET %s: %w, got %s", httpclient.RedactURL(doc.URL), ErrPage, doc.Page()))
-	}
-	if err != nil {
-		return doc.Error(fmt.Errorf("GET %s: invalid JSON response (%w)%s",
-			httpclient.RedactURL(doc.URL), err, colonExcerpt(doc)))
-	}
-	return nil
-}
-
-// maxShown is the maximum length in bytes of the excerpt of an unexpected document in an error.
-const maxShown = 120
-
-// colonExcerpt returns ": " and an excerpt of the document. It returns an empty string
-// if the document is empty.
-func colonExcerpt(doc httpclient.Document) string {
-	if text := doc.Excerpt(maxShown); text != "" {
-		return ": " + text
-	}
-	return ""
-}
-
-func isNotFound(err error) bool {
-	var failure *provider.StatusError
-	return errors.As(err, &failure) && failure.Status == http.StatusNotFound
 }

@@ -1,0 +1,85 @@
+package gate
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+)
+
+const (
+	// maxResult is the maximum size of a program's output in bytes.
+	maxResult = 64 << 10
+	// maxResultValues is the maximum number of JSON values in the output.
+	maxResultValues = 64
+	// maxReason is the maximum size of a reason in bytes.
+	maxReason = 4 << 10
+)
+
+// Result is a program's verdict on a release.
+type Result struct {
+	Verdict Verdict
+	// Reason is one line of text. It is required unless the verdict is [Allow].
+	Reason string
+	// ValidUntil is the time until which the result is reused.
+	ValidUntil time.Time
+	// Expires is the time at which the verdict [Allow] expires. If zero, it never
+	// expires.
+	Expires time.Time
+}
+
+// parseResult parses a program's output, which must refer to the given index. Unknown
+// fields are errors, because ignoring a misspelled expiry would approve the release
+// forever.
+func parseResult(data []byte, index digest.Digest, now time.Time) (r Result, err error) {
+	var document struct {
+		Verdict  Verdict       `json:"verdict"`
+		Reason   string        `json:"reason"`
+		ValidFor string        `json:"valid_for"`
+		Expires  string        `json:"expires"`
+		Index    digest.Digest `json:"index"`
+	}
+	if err := bounded.CheckJSON(data, maxResultValues); err != nil {
+		return r, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&document); err != nil {
+		return r, bounded.JSONError(err)
+	}
+	r = Result{Verdict: document.Verdict, Reason: extprog.OneLine([]byte(text.Redact(document.Reason)))}
+	if document.ValidFor != "" {
+		lifetime, err := text.ParseAge(document.ValidFor)
+		if err != nil {
+			return r, fmt.Errorf("valid_for: %w", err)
+		}
+		r.ValidUntil = now.Add(lifetime)
+	}
+	if r.Expires, err = artifact.ParseExpiry(document.Expires); err != nil {
+		return r, err
+	}
+	switch {
+	case document.Index != "" && document.Index != index:
+		return r, fmt.Errorf("the result is for index %.80s, not %s", document.Index, index)
+	case r.Verdict != Allow && r.Verdict != Deny && r.Verdict != Hold:
+		return r, fmt.Errorf("unknown verdict %.80q: want allow, deny, or hold", r.Verdict)
+	case r.Verdict != Allow && strings.TrimSpace(r.Reason) == "":
+		return r, fmt.Errorf("the verdict %s requires a reason", r.Verdict)
+	case len(r.Reason) > maxReason:
+		return r, fmt.Errorf("reason exceeds %d bytes", maxReason)
+	case r.Verdict != Allow && !r.Expires.IsZero():
+		return r, errors.New("only \"allow\" verdicts can expire")
+	case !r.Expires.IsZero() && !r.Expires.After(now):
+		return r, fmt.Errorf("the verdict expired on %s", r.Expires.Format(time.DateOnly))
+	}
+	return r, nil
+}
