@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // childAttributes starts a child outside the process group if args require it.
@@ -21,7 +22,7 @@ func childAttributes(args []string) *syscall.SysProcAttr {
 func TestRunIgnoresDetachedProcess(t *testing.T) {
 	t.Parallel()
 	children := listen(t)
-	out, err := parse(t, self(t)+" leave").Run(t.Context(), extprog.Call{Env: children.env("parent")})
+	out, err := parse(t, self(t)+" leave").Run(t.Context(), extprog.Call{Env: children.env("parent"), Timeout: patience.Limit})
 	if err != nil || string(out) != "{}" {
 		t.Errorf("%q, %v, want the parent's answer", out, err)
 	}
@@ -30,7 +31,7 @@ func TestRunIgnoresDetachedProcess(t *testing.T) {
 
 func TestRunReportsSignals(t *testing.T) {
 	t.Parallel()
-	_, err := parse(t, "/bin/sh -c 'kill -TERM $$'").Run(t.Context(), extprog.Call{MayBeSilent: true})
+	_, err := parse(t, "/bin/sh -c 'kill -TERM $$'").Run(t.Context(), extprog.Call{MayBeSilent: true, Timeout: patience.Limit})
 	if !extprog.IsFailure(err, extprog.Exited) || err.Error() != "running sh: signal: terminated" {
 		t.Errorf("error %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // self returns the quoted path of the test program.
@@ -30,6 +31,9 @@ func self(tb testing.TB) string {
 func run(t *testing.T, as string, call extprog.Call, args ...string) (string, error) {
 	t.Helper()
 	call.Env = append(call.Env, actAs(as)...)
+	if call.Timeout == 0 {
+		call.Timeout = patience.Limit
+	}
 	out, err := parse(t, self(t)+" "+quoted(args...)).Run(t.Context(), call)
 	return string(out), err
 }
@@ -218,7 +222,7 @@ func TestRunFindsRelativePaths(t *testing.T) {
 	if err != nil {
 		return // on Windows, the test program can be on a different drive
 	}
-	call := extprog.Call{Dir: t.TempDir(), Env: actAs("deaf")}
+	call := extprog.Call{Dir: t.TempDir(), Env: actAs("deaf"), Timeout: patience.Limit}
 	if out, err := parse(t, quoted(relative)).Run(t.Context(), call); err != nil || string(out) != "{}" {
 		t.Errorf("%q, %v", out, err)
 	}
@@ -232,7 +236,7 @@ func TestRunLimits(t *testing.T) {
 		want     string
 	}{
 		{"time", "hang", extprog.Call{Timeout: 50 * time.Millisecond}, "more than 50ms"},
-		{"no time at all", "deaf", extprog.Call{Timeout: time.Nanosecond}, "more than 1ns"},
+		{"no time at all", "hang", extprog.Call{Timeout: time.Nanosecond}, "more than 1ns"},
 		{"endless output", "flood", extprog.Call{MaxOutput: 1 << 20}, "more than 1048576 bytes"},
 		{"one byte too many", "deaf", extprog.Call{MaxOutput: 1}, "more than 1 bytes"},
 	}

@@ -3,13 +3,7 @@ package extprog
 import (
 	"io"
 	"os"
-	"time"
 )
-
-// strayDelay is how long Run waits for output after it has killed the process group. At
-// this point, only a process that has left the group can keep the pipe open. The output
-// of such a process is not used.
-const strayDelay = time.Second
 
 // stream is a pipe from a process to a writer.
 type stream struct {
@@ -26,25 +20,9 @@ func newStream(w io.Writer) (*stream, error) {
 	s := &stream{read: read, write: write, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		// The writers never fail. Reading stops at the end of the pipe.
-		_, _ = io.Copy(w, read)
+		s.copy(w)
 	}()
 	return s, nil
-}
-
-// end waits for the remaining output. After end has returned, the caller can use the
-// writer.
-func (s *stream) end() {
-	// If the process was started, it has its own copy of this end of the pipe.
-	_ = s.write.Close()
-	timer := time.NewTimer(strayDelay)
-	defer timer.Stop()
-	select {
-	case <-s.done:
-	case <-timer.C:
-	}
-	_ = s.read.Close()
-	<-s.done
 }
 
 // capped stores the bytes that are written to it, up to a limit. It discards all other

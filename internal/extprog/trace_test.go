@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // TestTrace checks that a trace receives a program's path and error, but neither its
@@ -23,7 +24,7 @@ func TestTrace(t *testing.T) {
 			ends = append(ends, end)
 		}
 	})
-	secret := extprog.Call{Stdin: []byte(`{"password":"hunter2"}`)}
+	secret := extprog.Call{Stdin: []byte(`{"password":"hunter2"}`), Timeout: patience.Limit}
 	for _, as := range []string{"deaf", "fail"} {
 		call := secret
 		call.Env = append(actAs(as), "EXTPROG_TEST_ADDED=hunter2")

@@ -95,6 +95,9 @@ func (w world) commit(t *testing.T, entries ...gittest.Entry) (id string) {
 // with a star.
 func (w world) fetch(t *testing.T, ref string, o git.Options) (id string, contents map[string]string, err error) {
 	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = patience.Limit
+	}
 	c, err := git.Fetch(t.Context(), w.url, ref, o)
 	if err != nil {
 		return "", nil, err
@@ -188,7 +191,7 @@ func TestFilesAreReadInAnyOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.commit(t, gittest.Entry{Path: "a", Content: strings.Repeat("a", 1<<20)}, gittest.Entry{Path: "b", Content: "b"})
-	c, err := git.Fetch(t.Context(), w.url, "v1", git.Options{})
+	c, err := git.Fetch(t.Context(), w.url, "v1", git.Options{Timeout: patience.Limit})
 	if err != nil {
 		t.Fatal(err)
 	}

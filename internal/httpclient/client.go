@@ -22,8 +22,8 @@ const (
 	DefaultTimeout = 60 * time.Second
 	// MaxTries is the maximum number of attempts for a request, including the first.
 	MaxTries = 3
-	// maxHandshake limits the duration of a TLS handshake.
-	maxHandshake = 15 * time.Second
+	// minHandshake is the minimum time limit for a TLS handshake.
+	minHandshake = 15 * time.Second
 	// defaultUserAgent identifies the program to operators of registries.
 	defaultUserAgent = "tofu-oci"
 )
@@ -137,7 +137,7 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 		// transfer hangs.
 		ForceAttemptHTTP2:     true,
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:   min(o.Timeout, maxHandshake),
+		TLSHandshakeTimeout:   max(o.Timeout/4, minHandshake),
 		ExpectContinueTimeout: time.Second,
 		// With a lower limit, connections would be closed and reopened repeatedly.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,

@@ -15,10 +15,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 )
 
 func discardLog() *log.Logger { return log.New(io.Discard, "", 0) }
@@ -74,33 +75,52 @@ func TestIdleTimeout(t *testing.T) {
 		w.(http.Flusher).Flush()
 		hang(w, r)
 	}
-	limit := patience.Of(250 * time.Millisecond)
 	for name, step := range map[string]http.HandlerFunc{"before the answer": hang, "in the body": half} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, step)
-			_, err := get(t, newClient(t, httpclient.Options{Timeout: limit}), s.url(t))
-			if err == nil || !strings.HasSuffix(err.Error(), fmt.Sprintf("no data received for %gs", limit.Seconds())) {
-				t.Errorf("got %v", err)
-			}
-			if !errors.Is(err, os.ErrDeadlineExceeded) || s.requests() != 3 {
-				t.Errorf("%v after %d requests", err, s.requests())
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New()
+				s := newScriptOn(t, network, "localhost:80", step)
+				_, err := get(t, newClient(t, httpclient.Options{Timeout: 90 * time.Second, Dial: network.Dial}), s.url(t))
+				if err == nil || !strings.HasSuffix(err.Error(), "no data received for 90s") {
+					t.Errorf("got %v", err)
+				}
+				if !errors.Is(err, os.ErrDeadlineExceeded) || s.requests() != 3 {
+					t.Errorf("%v after %d requests", err, s.requests())
+				}
+			})
+		})
+	}
+}
+
+// TestHandshakeTimeout covers a server that never responds to a TLS handshake.
+func TestHandshakeTimeout(t *testing.T) {
+	t.Parallel()
+	for timeout, want := range map[time.Duration]time.Duration{
+		5 * time.Second: 5 * time.Second, httpclient.DefaultTimeout: 15 * time.Second, 2 * time.Minute: 30 * time.Second,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			network, began := memnet.New(), time.Now()
+			listener := network.Listen("localhost:443")
+			t.Cleanup(func() { _ = listener.Close() })
+			go func() { _, _ = listener.Accept() }()
+			client := newClient(t, httpclient.Options{Timeout: timeout, Dial: network.Dial})
+			_, err := httpclient.Get(httpclient.WithoutRetry(t.Context()), client, parse(t, "https://localhost/"), httpclient.Request{})
+			if took := time.Since(began); err == nil || took != want {
+				t.Errorf("%v after %s, want %s", err, took, want)
 			}
 		})
 	}
 }
 
-// dripping is an upload that sends one byte per tick.
-type dripping struct {
-	left int
-	tick <-chan time.Time
-}
+// dripping is an upload that sends one byte every 5 seconds.
+type dripping struct{ left int }
 
 func (d *dripping) Read(b []byte) (int, error) {
 	if d.left == 0 {
 		return 0, io.EOF
 	}
-	<-d.tick
+	time.Sleep(5 * time.Second)
 	d.left--
 	b[0] = 'x'
 	return 1, nil
@@ -108,50 +128,55 @@ func (d *dripping) Read(b []byte) (int, error) {
 
 func TestUploadExtendsIdleDeadline(t *testing.T) {
 	t.Parallel()
-	patience.SkipIfShort(t)
-	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
-		n, err := io.Copy(io.Discard, r.Body)
-		fmt.Fprint(w, n, err)
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New()
+		s := newScriptOn(t, network, "localhost:80", func(w http.ResponseWriter, r *http.Request) {
+			n, err := io.Copy(io.Discard, r.Body)
+			fmt.Fprint(w, n, err)
+		})
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, &dripping{left: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The client starts waiting for the response 150 s before the upload ends.
+		resp, err := httpclient.Do(newClient(t, httpclient.Options{Timeout: time.Minute, Dial: network.Dial}), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if got, err := io.ReadAll(resp.Body); string(got) != "30 <nil>" || err != nil {
+			t.Errorf("got %q, %v", got, err)
+		}
 	})
-	ticker := time.NewTicker(50 * time.Millisecond)
-	t.Cleanup(ticker.Stop)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL, &dripping{left: 30, tick: ticker.C})
-	if err != nil {
-		t.Fatal(err)
-	}
-	// The client starts waiting for the response 1.5 s before the upload ends.
-	resp, err := httpclient.Do(newClient(t, httpclient.Options{Timeout: time.Second}), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if got, err := io.ReadAll(resp.Body); string(got) != "30 <nil>" || err != nil {
-		t.Errorf("got %q, %v", got, err)
-	}
 }
 
 func TestIdlePooledConnectionIsClosed(t *testing.T) {
 	t.Parallel()
-	closed := make(chan struct{}, 9)
-	s := httptest.NewUnstartedServer(respond("fine"))
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
-			closed <- struct{}{}
+	synctest.Test(t, func(t *testing.T) {
+		network, closed := memnet.New(), make(chan struct{})
+		s := &httptest.Server{Listener: network.Listen("localhost:80"), Config: &http.Server{Handler: respond("fine")}}
+		s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateClosed {
+				closed <- struct{}{}
+			}
 		}
-	}
-	s.Start()
-	t.Cleanup(s.Close)
-	notes := &retried{}
-	client := newClient(t, httpclient.Options{Timeout: patience.Of(200 * time.Millisecond), OnRetry: notes.note})
-	for range 3 {
-		if got, err := get(t, client, parse(t, s.URL)); got != "fine" || err != nil {
-			t.Fatalf("got %q, %v", got, err)
+		s.Start()
+		t.Cleanup(s.Close)
+		notes := &retried{}
+		client := newClient(t, httpclient.Options{Timeout: time.Minute, Dial: network.Dial, OnRetry: notes.note})
+		for range 3 {
+			began := time.Now()
+			if got, err := get(t, client, parse(t, s.URL)); got != "fine" || err != nil {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			if <-closed; time.Since(began) != 30*time.Second {
+				t.Errorf("closed after %s", time.Since(began))
+			}
 		}
-		<-closed
-	}
-	if len(notes.all) > 0 {
-		t.Errorf("an expired connection was used: %+v", notes.all)
-	}
+		if len(notes.all) > 0 {
+			t.Errorf("an expired connection was used: %+v", notes.all)
+		}
+	})
 }
 
 func TestContextCancelsRequest(t *testing.T) {

@@ -46,12 +46,7 @@ func newCrowd(t *testing.T, allowed int) *crowd {
 		c.mu.Unlock()
 	}))
 	t.Cleanup(c.Close)
-	client, err := httpclient.New(httpclient.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
-	c.client = client
+	c.client = newClient(t, httpclient.Options{})
 	return c
 }
 
@@ -93,11 +88,7 @@ func TestRequestsWhileBodiesWait(t *testing.T) {
 		_, _ = io.WriteString(w, large)
 	}))
 	t.Cleanup(server.Close)
-	client, err := httpclient.New(httpclient.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
+	client := newClient(t, httpclient.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -144,11 +135,7 @@ func TestPartsNeedNoSlot(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 	}))
 	t.Cleanup(server.Close)
-	client, err := httpclient.New(httpclient.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
+	client := newClient(t, httpclient.Options{})
 	var group sync.WaitGroup
 	for range 2 * schedule.MaxRequestsToHost {
 		group.Go(func() {
@@ -221,11 +208,7 @@ func TestTruncatedShortResponse(t *testing.T) {
 		_, _ = io.WriteString(w, "the beginning")
 	}))
 	t.Cleanup(server.Close)
-	client, err := httpclient.New(httpclient.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
+	client := newClient(t, httpclient.Options{})
 	resp, err := client.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -12,17 +11,18 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 )
 
 // newThrottled returns a server that responds with 429 if enough returns true. The
 // arguments of enough are the number of earlier requests and the number of concurrent
 // requests. The first wave contains as many requests as a client sends concurrently.
-func newThrottled(t *testing.T, enough func(before, concurrent int) bool) *script {
+func newThrottled(t *testing.T, network *memnet.Network, enough func(before, concurrent int) bool) *script {
 	t.Helper()
 	var mu sync.Mutex
 	before, now := 0, 0
 	wave := make(chan struct{})
-	return newScript(t, func(w http.ResponseWriter, _ *http.Request) {
+	return newScriptOn(t, network, "localhost:80", func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		refused := enough(before, now)
 		before, now = before+1, now+1
@@ -59,28 +59,31 @@ func TestThrottlingHost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newThrottled(t, test.enough)
-			notes := &retried{}
-			client := newClient(t, httpclient.Options{OnRetry: notes.note})
-			var group sync.WaitGroup
-			for range test.requests {
-				group.Go(func() {
-					if got, err := get(t, client, s.url(t)); got != "fine" || err != nil {
-						t.Errorf("%q, %v", got, err)
-					}
-				})
-			}
-			group.Wait()
-			for _, note := range notes.all {
-				if note.Host != s.url(t).Host {
-					t.Errorf("got retries %+v", note)
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New()
+				s := newThrottled(t, network, test.enough)
+				notes := &retried{}
+				client := newClient(t, httpclient.Options{Dial: network.Dial, OnRetry: notes.note})
+				var group sync.WaitGroup
+				for range test.requests {
+					group.Go(func() {
+						if got, err := get(t, client, s.url(t)); got != "fine" || err != nil {
+							t.Errorf("%q, %v", got, err)
+						}
+					})
 				}
-			}
-			const wave = atOnce - 2 // one request of the wave is reported
-			refused := s.requests() - test.requests
-			if reported := len(notes.all); refused < wave || reported == 0 || reported > refused-wave+1 {
-				t.Errorf("%d pauses reported for %d rejected requests", reported, refused)
-			}
+				group.Wait()
+				for _, note := range notes.all {
+					if note.Host != s.url(t).Host {
+						t.Errorf("got retries %+v", note)
+					}
+				}
+				const wave = atOnce - 2 // one request of the wave is reported
+				refused := s.requests() - test.requests
+				if reported := len(notes.all); refused < wave || reported == 0 || reported > refused-wave+1 {
+					t.Errorf("%d pauses reported for %d rejected requests", reported, refused)
+				}
+			})
 		})
 	}
 }
@@ -89,10 +92,15 @@ func TestThrottlingHost(t *testing.T) {
 // requests. Other hosts still receive requests.
 func TestPauseIsForAll(t *testing.T) {
 	t.Parallel()
-	s := newScript(t, status(429, "Retry-After", "60"), respond("fine"))
-	other := newScript(t, respond("fine"))
+	synctest.Test(t, pauseIsForAll)
+}
+
+func pauseIsForAll(t *testing.T) {
+	network := memnet.New()
+	s := newScriptOn(t, network, "localhost:80", status(429, "Retry-After", "60"), respond("fine"))
+	other := newScriptOn(t, network, "localhost:81", respond("fine"))
 	paused := make(chan httpclient.Retry, 1)
-	client := newClient(t, httpclient.Options{OnRetry: func(r httpclient.Retry) { paused <- r }})
+	client := newClient(t, httpclient.Options{Dial: network.Dial, OnRetry: func(r httpclient.Retry) { paused <- r }})
 	ends := make(chan error)
 	ask := func(headers ...string) (cancel func()) {
 		req, cancel := request(t, s.URL, headers...)
@@ -113,6 +121,7 @@ func TestPauseIsForAll(t *testing.T) {
 	if got, err := get(t, client, other.url(t)); got != "fine" || err != nil {
 		t.Errorf("another host: %q, %v", got, err)
 	}
+	synctest.Wait() // until all requests wait for the end of the pause
 	for _, cancel := range canceled {
 		cancel()
 		if err := <-ends; err == nil {
@@ -128,19 +137,22 @@ func TestPauseIsForAll(t *testing.T) {
 // is in progress during a third attempt.
 func TestLastTryIsExclusive(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, lastTryIsExclusive)
+}
+
+func lastTryIsExclusive(t *testing.T) {
+	network := memnet.New()
 	var mu sync.Mutex
 	tries := map[string]int{}
 	now, most, concurrent := 0, 0, 0
-	s := newScript(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newScriptOn(t, network, "localhost:80", func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		tries[r.URL.Path]++
 		last := tries[r.URL.Path] == httpclient.MaxTries
 		now++
 		most = max(most, now)
 		mu.Unlock()
-		for range 100 {
-			runtime.Gosched() // let other requests arrive
-		}
+		time.Sleep(time.Second) // let all other requests arrive
 		mu.Lock()
 		if last && now > 1 {
 			concurrent++
@@ -154,7 +166,7 @@ func TestLastTryIsExclusive(t *testing.T) {
 		}
 		reset(w, r)
 	})
-	client := newClient(t, httpclient.Options{})
+	client := newClient(t, httpclient.Options{Dial: network.Dial})
 	var group sync.WaitGroup
 	for i := range 2 * schedule.MaxRequestsToHost {
 		group.Go(func() {
@@ -164,7 +176,7 @@ func TestLastTryIsExclusive(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if concurrent != 0 || most < 2 {
+	if concurrent != 0 || most != schedule.MaxRequestsToHost {
 		t.Errorf("%d last attempts had concurrent requests, at most %d", concurrent, most)
 	}
 }

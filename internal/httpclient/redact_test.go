@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 )
@@ -137,13 +136,10 @@ func TestTokensInPathsAreHidden(t *testing.T) {
 	t.Cleanup(server.Close)
 	var log traceLog
 	var retries []httpclient.Retry
-	client, err := httpclient.New(httpclient.Options{
-		FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { retries = append(retries, r) },
+	client := newClient(t, httpclient.Options{
+		Trace: log.trace(), OnRetry: func(r httpclient.Retry) { retries = append(retries, r) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = httpclient.Get(t.Context(), client, parse(t, server.URL+"/first"), httpclient.Request{Limit: 1})
+	_, err := httpclient.Get(t.Context(), client, parse(t, server.URL+"/first"), httpclient.Request{Limit: 1})
 	if want := server.URL + "/dl/***/x.zip: 503"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -185,30 +186,33 @@ func (r *retried) note(x httpclient.Retry) {
 func TestRetryAfterIsHonoredInFull(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		header   string
-		min, max time.Duration
+		header func() string
+		want   time.Duration
 	}{
-		"seconds": {"60", 60 * time.Second, 60 * time.Second},
-		"date":    {time.Now().Add(50 * time.Second).UTC().Format(http.TimeFormat), 30 * time.Second, 50 * time.Second},
+		"seconds": {func() string { return "60" }, 60 * time.Second},
+		"date":    {func() string { return time.Now().Add(50 * time.Second).UTC().Format(http.TimeFormat) }, 50 * time.Second},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newScript(t, status(429, "Retry-After", test.header), respond("fine"))
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			notes := &retried{end: cancel}
-			client := newClient(t, httpclient.Options{OnRetry: notes.note})
-			_, err := httpclient.Get(ctx, client, s.url(t), httpclient.Request{Limit: 9})
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("got %v from a canceled wait", err)
-			}
-			if len(notes.all) != 1 || notes.all[0].Wait < test.min || notes.all[0].Wait > test.max {
-				t.Errorf("got retries %+v", notes.all)
-			}
-			if s.requests() != 1 {
-				t.Errorf("%d requests", s.requests())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New()
+				s := newScriptOn(t, network, "localhost:80", status(429, "Retry-After", test.header()), respond("fine"))
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				notes := &retried{end: cancel}
+				client := newClient(t, httpclient.Options{Dial: network.Dial, OnRetry: notes.note})
+				_, err := httpclient.Get(ctx, client, s.url(t), httpclient.Request{Limit: 9})
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("got %v from a canceled wait", err)
+				}
+				if len(notes.all) != 1 || notes.all[0].Wait != test.want {
+					t.Errorf("got retries %+v", notes.all)
+				}
+				if s.requests() != 1 {
+					t.Errorf("%d requests", s.requests())
+				}
+			})
 		})
 	}
 }

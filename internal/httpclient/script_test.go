@@ -1,9 +1,9 @@
 package httpclient_test
 
 import (
+	"cmp"
 	"context"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // script is a server that handles each request with the next step. The last step
@@ -26,15 +28,28 @@ type script struct {
 func newScript(t *testing.T, steps ...http.HandlerFunc) *script {
 	t.Helper()
 	s := &script{steps: steps}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.mu.Lock()
-		step := s.steps[min(s.seen, len(s.steps)-1)]
-		s.seen++
-		s.mu.Unlock()
-		step(w, r)
-	}))
+	s.Server = httptest.NewServer(http.HandlerFunc(s.serve))
 	t.Cleanup(s.Close)
 	return s
+}
+
+// newScriptOn is like [newScript], but the server has the given address in a network
+// that works in a testing/synctest bubble.
+func newScriptOn(t *testing.T, network *memnet.Network, address string, steps ...http.HandlerFunc) *script {
+	t.Helper()
+	s := &script{steps: steps}
+	s.Server = &httptest.Server{Listener: network.Listen(address), Config: &http.Server{Handler: http.HandlerFunc(s.serve)}}
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *script) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	step := s.steps[min(s.seen, len(s.steps)-1)]
+	s.seen++
+	s.mu.Unlock()
+	step(w, r)
 }
 
 func (s *script) requests() int {
@@ -78,7 +93,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	if err != nil {
 		panic(err)
 	}
-	_ = conn.(*net.TCPConn).SetLinger(0)
+	_ = conn.(interface{ SetLinger(seconds int) error }).SetLinger(0)
 	_ = conn.Close()
 }
 
@@ -97,9 +112,8 @@ func hang(_ http.ResponseWriter, r *http.Request) {
 
 func newClient(t *testing.T, o httpclient.Options) *http.Client {
 	t.Helper()
-	if o.FirstWait == 0 {
-		o.FirstWait = time.Microsecond
-	}
+	o.Timeout = cmp.Or(o.Timeout, patience.Limit)
+	o.FirstWait = cmp.Or(o.FirstWait, time.Microsecond)
 	client, err := httpclient.New(o)
 	if err != nil {
 		t.Fatal(err)

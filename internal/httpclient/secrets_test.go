@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -46,12 +45,9 @@ func TestEchoedCredentials(t *testing.T) {
 			t.Cleanup(server.Close)
 			var log traceLog
 			var retried strings.Builder
-			client, err := httpclient.New(httpclient.Options{
-				FirstWait: time.Millisecond, Trace: log.trace(), OnRetry: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
+			client := newClient(t, httpclient.Options{
+				Trace: log.trace(), OnRetry: func(r httpclient.Retry) { fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause) },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			for kind, req := range requestsWith(t, server.URL) {
 				resp, err := httpclient.Do(client, req)
 				if err == nil {
@@ -140,13 +136,10 @@ func TestEchoInRedirect(t *testing.T) {
 		var retried strings.Builder
 		ctx, cancel := context.WithCancel(t.Context())
 		t.Cleanup(cancel)
-		client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, OnRetry: func(r httpclient.Retry) {
+		client := newClient(t, httpclient.Options{OnRetry: func(r httpclient.Retry) {
 			fmt.Fprintf(&retried, "%+v %v\n", r, r.Cause)
 			cancel() // skip the pause before the next attempt
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL, nil)
 		if err != nil {
 			t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -56,10 +55,7 @@ func TestTrace(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var log traceLog
-	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newClient(t, httpclient.Options{Trace: log.trace()})
 	for _, path := range []string{"/first?token=canary", "/large"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 		if err != nil {
@@ -110,10 +106,7 @@ func TestTraceFailures(t *testing.T) {
 	gone := httptest.NewServer(nil)
 	gone.Close()
 	var log traceLog
-	client, err := httpclient.New(httpclient.Options{FirstWait: time.Millisecond, Trace: log.trace()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := newClient(t, httpclient.Options{Trace: log.trace()})
 	resp, err := client.Get(server.URL)
 	if err != nil {
 		t.Fatal(err)

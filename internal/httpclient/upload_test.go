@@ -6,9 +6,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 )
 
 // TestLargeUploadsUseDedicatedConnections checks that large uploads use dedicated
@@ -32,16 +34,20 @@ func TestLargeUploadsUseDedicatedConnections(t *testing.T) {
 // receive the response even if the server closes the connection early.
 func TestRefusedUpload(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
-	}))
-	t.Cleanup(s.Close)
-	client := newClient(t, httpclient.Options{CAFile: caFile(t, s)})
-	for range 20 {
-		if resp := put(t, client, s.URL, 16<<20); resp.StatusCode != http.StatusRequestEntityTooLarge {
-			t.Errorf("got %s", resp.Status)
+	// In a bubble, the server's timeout for unread uploads never passes before the client
+	// has read the response.
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New()
+		s := &httptest.Server{Listener: network.Listen("127.0.0.1:443"), Config: &http.Server{Handler: status(http.StatusRequestEntityTooLarge)}}
+		s.StartTLS()
+		t.Cleanup(s.Close)
+		client := newClient(t, httpclient.Options{CAFile: caFile(t, s), Dial: network.Dial})
+		for range 20 {
+			if resp := put(t, client, s.URL, 16<<20); resp.StatusCode != http.StatusRequestEntityTooLarge {
+				t.Errorf("got %s", resp.Status)
+			}
 		}
-	}
+	})
 }
 
 func put(t *testing.T, client *http.Client, target string, size int) *http.Response {

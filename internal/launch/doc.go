@@ -39,9 +39,25 @@ type Options struct {
 	// TempDir is the directory for unpacked packages and the provider's working
 	// directory. If empty, the system's temporary directory is used.
 	TempDir string
+	// delays is set only by tests.
+	delays delays
+}
+
+// delays limits how long a provider is awaited that has failed or was asked to exit.
+type delays struct {
+	// exit is the time for a process to exit whose connection was closed.
+	exit time.Duration
+	// strays is the time for child processes to exit after their parent. After the group
+	// was killed, strays is the time until the pipes are closed, because a process that
+	// has left the group can keep them open.
+	strays time.Duration
 }
 
 func (o Options) timeout() time.Duration { return cmp.Or(o.Timeout, DefaultTimeout) }
+
+func (o Options) delaysOrDefault() delays {
+	return delays{exit: cmp.Or(o.delays.exit, time.Second), strays: cmp.Or(o.delays.strays, time.Second)}
+}
 
 func (o Options) maxOutput() int64 { return cmp.Or(o.MaxOutput, DefaultMaxOutput) }
 

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		"diagnostic":     func() error { return serve(6, answer(diagnostic())) },
 		"huge-schema":    func() error { return serve(6, answer(field(1, make([]byte, 65<<20)))) },
 		"dying-schema":   func() error { return serve(6, dies) },
-		"hanging-schema": func() error { return serve(6, func() ([]byte, error) { return nil, hangs() }) },
+		"hanging-schema": func() error { return serve(6, func() ([]byte, error) { return nil, child() }) },
 		"leaves":         func() error { return withChild(nil, func() error { return serve(6, fakeSchema) }) },
 		"daemon":         func() error { return withChild(leaving(), func() error { return serve(6, fakeSchema) }) },
 		"surroundings":   surroundings,
@@ -186,7 +186,7 @@ func endless() error {
 
 func half() error {
 	fmt.Print("1|6|un")
-	return hangs()
+	return child()
 }
 
 func closes() error {
@@ -281,7 +281,7 @@ func withChild(attributes *syscall.SysProcAttr, then func() error) error {
 	}
 }
 
-// child runs until the test closes the connection.
+// child connects to the test, and runs until the test closes the connection.
 func child() error {
 	address, err := os.ReadFile(sibling("address"))
 	if err != nil {

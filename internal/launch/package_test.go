@@ -65,7 +65,7 @@ func TestPackage(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	src, pkg := packaged(t, "six", "terraform-provider-six_v1.2.3")
-	report, err := launch.Package(t.Context(), src, pkg, launch.Options{TempDir: place(t)})
+	report, err := launch.Package(t.Context(), src, pkg, options(t))
 	if err != nil || report.Protocol != 6 || report.Resources != 4 {
 		t.Errorf("report %v, %v", report, err)
 	}

@@ -19,11 +19,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
 
-// strayDelay is the time to wait for output, and for the exit of a process whose
-// connection was closed. After the group was killed, only a process that has left the
-// group can keep the pipes open.
-const strayDelay = time.Second
-
 // process is a running provider. It implements go-plugin's runner interface.
 // go-plugin's own implementation does not kill child processes, and it waits for all
 // processes that keep the pipes open.
@@ -36,6 +31,7 @@ type process struct {
 	// called.
 	cancel   context.CancelCauseFunc
 	canceled func() bool
+	delays   delays
 	meter    *meter
 	// The first line of stdout and the end of stderr are stored.
 	stdout, stderr pipe
@@ -58,10 +54,10 @@ type process struct {
 	alone, left bool
 }
 
-func newProcess(ctx context.Context, executable, dir string, maxOutput int64, cancel context.CancelCauseFunc) *process {
-	p := &process{dir: dir, cancel: cancel, ended: make(chan struct{})}
+func newProcess(ctx context.Context, executable, dir string, o Options, cancel context.CancelCauseFunc) *process {
+	p := &process{dir: dir, cancel: cancel, delays: o.delaysOrDefault(), ended: make(chan struct{})}
 	p.canceled = func() bool { return ctx.Err() != nil }
-	p.meter = newMeter(maxOutput, func() { cancel(errOutput) })
+	p.meter = newMeter(o.maxOutput(), func() { cancel(errOutput) })
 	p.cmd = exec.CommandContext(ctx, executable)
 	return p
 }
@@ -140,7 +136,7 @@ func (p *process) await() {
 	strays := killStrays(p.home())
 	p.left = p.left || p.alone && strays
 	close(p.ended)
-	time.AfterFunc(strayDelay, p.closePipes)
+	time.AfterFunc(p.delays.strays, p.closePipes)
 }
 
 // leaves reports whether the process left child processes running. It waits briefly,
@@ -149,7 +145,7 @@ func (p *process) await() {
 func (p *process) leaves() bool {
 	const step = 10 * time.Millisecond
 	for waited := time.Duration(0); p.group.Others(); waited += step {
-		if waited >= strayDelay || p.canceled() {
+		if waited >= p.delays.strays || p.canceled() {
 			return true
 		}
 		time.Sleep(step)
@@ -165,7 +161,7 @@ func (p *process) closePipes() {
 // settle waits briefly for the process to exit, and reports whether it has exited. Its
 // pipes and its connection close slightly before it exits.
 func (p *process) settle() bool {
-	timer := time.NewTimer(strayDelay)
+	timer := time.NewTimer(p.delays.exit)
 	defer timer.Stop()
 	select {
 	case <-p.ended:

@@ -20,9 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// stopping limits the time between the request to exit and the provider's exit. It
-// includes the two seconds that go-plugin waits.
-const stopping = 3 * time.Second
+// gracePeriod is how long go-plugin waits after it has asked a provider to exit.
+const gracePeriod = 2 * time.Second
 
 // Causes of a canceled context that stopped a provider before it sent its schema.
 var (
@@ -53,13 +52,13 @@ func Start(ctx context.Context, executable string, o Options) (report Report, er
 	defer stop(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout(), errTime)
 	defer cancel()
-	p := newProcess(ctx, executable, dir, o.maxOutput(), stop)
+	p := newProcess(ctx, executable, dir, o, stop)
 	client := p.client(dir)
 	// 3. Request the schema.
 	report, problem := p.interview(ctx, client)
 	// 4. Stop the provider.
 	cause := context.Cause(ctx)
-	forced := time.AfterFunc(stopping, func() { stop(errStopped) })
+	forced := time.AfterFunc(gracePeriod+p.delays.exit, func() { stop(errStopped) })
 	defer forced.Stop()
 	client.Kill()
 	if problem != nil {

@@ -1,10 +1,12 @@
 package launch_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,19 +16,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/tofu-oci/tofu-oci/internal/launch"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
-// startLimit is the time limit for a hanging test. A passing test does not wait.
-const startLimit = time.Minute
-
-// soon is the time limit for providers that hang after they have started. With the race
-// detector, a busy machine takes seconds to start a provider.
-const soon = 10 * time.Second
+// options returns options for providers that exit without being killed. No limit passes.
+func options(t *testing.T) launch.Options {
+	t.Helper()
+	return launch.Options{TempDir: place(t), Timeout: patience.Limit}.WithDelays(patience.Limit, patience.Limit)
+}
 
 // as returns the path of the test program in a new directory. The file has the name of
 // a provider in TestMain.
@@ -73,15 +74,16 @@ func TestStart(t *testing.T) {
 	for name, protocol := range map[string]int{"five": 5, "six": 6} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := launch.Start(t.Context(), as(t, name), launch.Options{TempDir: place(t)})
+			began := time.Now()
+			got, err := launch.Start(t.Context(), as(t, name), options(t))
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := launch.Report{Protocol: protocol, Resources: 4, DataSources: 3, Functions: 2, EphemeralResources: 1}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(launch.Report{}, "Started", "Memory")); diff != "" {
+			if diff := gocmp.Diff(want, got, cmpopts.IgnoreFields(launch.Report{}, "Started", "Memory")); diff != "" {
 				t.Error(diff)
 			}
-			if got.Started <= 0 || got.Started > startLimit {
+			if got.Started <= 0 || got.Started > time.Since(began) {
 				t.Errorf("started in %s", got.Started)
 			}
 			if reported := runtime.GOOS == "linux" || runtime.GOOS == "windows"; reported && got.Memory < 1<<20 || got.Memory > 4<<30 {
@@ -99,13 +101,16 @@ func TestStartRefuses(t *testing.T) {
 		kind    launch.Fault
 		// text is a part of the error message.
 		text string
+		// late reports whether the time limit passes when the provider connects to the
+		// test.
+		late bool
 	}{
 		"message":        {kind: launch.Message, text: `instead of the handshake: "libfrob.so.3 is missing: [31m install it"`},
 		"exits":          {kind: launch.Ended, text: "the provider exited before the handshake: exit status 3; stderr: no license"},
 		"hangs":          {kind: launch.Hung, options: launch.Options{Timeout: time.Second}, text: "printed no handshake within 1s"},
-		"garbage":        {kind: launch.Message, text: "garbage"},
+		"garbage":        {kind: launch.Message, options: launch.Options{MaxOutput: math.MaxInt64}, text: "garbage"},
 		"endless":        {kind: launch.Flooded, text: "without a newline"},
-		"half":           {kind: launch.Handshake, options: launch.Options{Timeout: soon}, text: `did not finish its handshake line within 10s: "1|6|un"`},
+		"half":           {kind: launch.Handshake, text: `did not finish its handshake line within 1h0m0s: "1|6|un"`, late: true},
 		"cut":            {kind: launch.Handshake, text: `incomplete handshake: "1|6|unix"`},
 		"closes":         {kind: launch.Handshake, text: "closed its output without a handshake"},
 		"netrpc":         {kind: launch.OtherProtocol, text: "does not use gRPC"},
@@ -119,12 +124,27 @@ func TestStartRefuses(t *testing.T) {
 		"diagnostic":     {kind: launch.Schema, text: "could not send its schema: two resources of one name: x and x"},
 		"huge-schema":    {kind: launch.Schema, text: "exceeds 64 MiB"},
 		"dying-schema":   {kind: launch.Ended, text: "exited before it sent its schema: exit status 2; stderr: "},
-		"hanging-schema": {kind: launch.Hung, options: launch.Options{Timeout: soon}, text: "did not send its schema within 10s"},
+		"hanging-schema": {kind: launch.Hung, text: "did not send its schema within 1h0m0s", late: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.options.TempDir = place(t)
-			report, err := launch.Start(t.Context(), as(t, name), c.options)
+			c.options.TempDir, c.options.Timeout = place(t), cmp.Or(c.options.Timeout, patience.Limit)
+			exit := time.Second // all other providers are killed
+			if c.kind == launch.Ended {
+				exit = patience.Limit
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			path := as(t, name)
+			if c.late {
+				children := listen(t, path)
+				go func() {
+					if _, err := children.Accept(); err == nil {
+						cancel(launch.ErrTime)
+					}
+				}()
+			}
+			report, err := launch.Start(ctx, path, c.options.WithDelays(exit, patience.Limit))
 			problem, ok := errors.AsType[*launch.Error](err)
 			if !ok || problem.Fault != c.kind || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("error %v (%#v), want %q with %q", err, problem, c.kind, c.text)
@@ -158,48 +178,53 @@ func TestStartUnstartable(t *testing.T) {
 func TestStartLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
-	for name, c := range map[string]struct {
-		kind    launch.Fault
-		timeout time.Duration
-	}{"stubborn": {launch.Hung, soon}, "leaves": {launch.Children, startLimit}, "daemon": {launch.Children, startLimit}} {
+	for name, kind := range map[string]launch.Fault{"stubborn": launch.Hung, "leaves": launch.Children, "daemon": launch.Children} {
 		if name == "daemon" && runtime.GOOS != "linux" && runtime.GOOS != "windows" {
 			continue // processes outside the group cannot be found on this system
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := as(t, name)
-			children := listen(t, path)
-			_, err := launch.Start(t.Context(), path, launch.Options{TempDir: place(t), Timeout: c.timeout})
-			if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != c.kind {
-				t.Errorf("error %v, want %q", err, c.kind)
+			// The children run until they are killed, so the default delay for them passes.
+			timeOut, err, child := startWithChild(t, name, options(t).WithDelays(patience.Limit, 0))
+			if kind == launch.Hung {
+				timeOut(launch.ErrTime)
 			}
-			checkEnded(t, children)
+			if problem, ok := errors.AsType[*launch.Error](<-err); !ok || problem.Fault != kind {
+				t.Errorf("error %v, want %q", problem, kind)
+			}
+			_, _ = io.ReadAll(child) // until the child is killed
 		})
 	}
 }
 
 func TestStartIsInterrupted(t *testing.T) {
 	t.Parallel()
-	path := as(t, "stubborn")
-	children := listen(t, path)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan error, 1)
-	dir := place(t)
-	go func() {
-		_, err := launch.Start(ctx, path, launch.Options{TempDir: dir})
-		done <- err
-	}()
-	child, err := children.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer child.Close()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	cancel, err, child := startWithChild(t, "stubborn", options(t))
+	cancel(nil)
+	if err := <-err; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
-	checkGone(t, child)
+	_, _ = io.ReadAll(child) // until the child is killed
+}
+
+// startWithChild starts a provider that has a child, and waits for the child. It returns
+// a function that cancels the context of Start, and Start's error.
+func startWithChild(t *testing.T, name string, o launch.Options) (cancel context.CancelCauseFunc, err <-chan error, child net.Conn) {
+	t.Helper()
+	path := as(t, name)
+	children := listen(t, path)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := launch.Start(ctx, path, o)
+		done <- err
+	}()
+	child, failed := children.Accept()
+	if failed != nil {
+		t.Fatal(failed)
+	}
+	t.Cleanup(func() { _ = child.Close() })
+	return cancel, done, child
 }
 
 // listen returns the listener to which the children of the provider at path connect.
@@ -217,36 +242,12 @@ func listen(t *testing.T, path string) net.Listener {
 	return listener
 }
 
-// checkEnded checks that the connected child has exited.
-func checkEnded(t *testing.T, children net.Listener) {
-	t.Helper()
-	if err := children.(*net.TCPListener).SetDeadline(time.Now().Add(startLimit)); err != nil {
-		t.Fatal(err)
-	}
-	child, err := children.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer child.Close()
-	checkGone(t, child)
-}
-
-func checkGone(t *testing.T, child net.Conn) {
-	t.Helper()
-	if err := child.SetReadDeadline(time.Now().Add(startLimit)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadAll(child); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Error("the child is still running")
-	}
-}
-
 // TestStartEnvironment checks that PATH is the only environment variable that a
 // provider inherits.
 func TestStartEnvironment(t *testing.T) {
 	t.Parallel()
-	path, dir := as(t, "surroundings"), place(t)
-	_, err := launch.Start(t.Context(), path, launch.Options{TempDir: dir})
+	path, o := as(t, "surroundings"), options(t)
+	_, err := launch.Start(t.Context(), path, o)
 	if problem, ok := errors.AsType[*launch.Error](err); !ok || problem.Fault != launch.Ended {
 		t.Fatal(err)
 	}
@@ -258,7 +259,7 @@ func TestStartEnvironment(t *testing.T) {
 	if err := json.Unmarshal(content, &got); err != nil {
 		t.Fatal(err)
 	}
-	if len(got.Args) != 0 || got.Entries != 0 || got.Stdin != "" || !strings.Contains(got.Dir, filepath.Base(dir)) {
+	if len(got.Args) != 0 || got.Entries != 0 || got.Stdin != "" || !strings.Contains(got.Dir, filepath.Base(o.TempDir)) {
 		t.Errorf("unexpected arguments, files, stdin, or directory: %v", got)
 	}
 	want := []string{
@@ -272,7 +273,7 @@ func TestStartEnvironment(t *testing.T) {
 		}
 	}
 	slices.Sort(names)
-	if diff := cmp.Diff(want, names); diff != "" {
+	if diff := gocmp.Diff(want, names); diff != "" {
 		t.Errorf("variables (-want +got):\n%s", diff)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // counted returns the number of calls so far.
@@ -172,7 +173,7 @@ func TestCallersShareACall(t *testing.T) {
 // and that the next caller gets the result.
 func TestDetachedCallsContinue(t *testing.T) {
 	t.Parallel()
-	m := memo.Memo[string, int]{Detached: time.Minute}
+	m := memo.Memo[string, int]{Detached: patience.Limit}
 	ctx, leave := context.WithCancel(t.Context())
 	end := make(chan struct{})
 	if _, err := m.Get(ctx, "key", func(ctx context.Context) (int, error) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
@@ -39,7 +40,7 @@ func Client(tb testing.TB, ca *testca.CA) *http.Client {
 	if err := os.WriteFile(file, ca.PEM(), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	client, err := httpclient.New(httpclient.Options{CAFile: file, FirstWait: time.Microsecond})
+	client, err := httpclient.New(httpclient.Options{Timeout: patience.Limit, CAFile: file, FirstWait: time.Microsecond})
 	if err != nil {
 		tb.Fatal(err)
 	}
