@@ -94,6 +94,9 @@ type Options struct {
 	Stdout, Stderr io.Writer
 	// Starting, if not nil, is called before the child starts.
 	Starting func()
+
+	// timeouts is [defaultTimeouts] except in tests.
+	timeouts timeouts
 }
 
 // Run starts a command that finds the selected packages in the store, waits until the
@@ -161,6 +164,9 @@ func (o Options) complete() Options {
 	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
+	}
+	if o.timeouts == (timeouts{}) {
+		o.timeouts = defaultTimeouts()
 	}
 	if o.Environment.Getenv == nil {
 		o.Environment.Getenv = func(string) string { return "" }

@@ -14,14 +14,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-const (
-	// modulePath is OpenTofu's module path. OpenTofu has depended on ociModule since
-	// version 1.10, the first version that reads oci_mirror blocks.
-	modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
-	// versionTimeout limits the run time of a version manager, which might download
-	// OpenTofu first.
-	versionTimeout = 5 * time.Minute
-)
+// modulePath is OpenTofu's module path. OpenTofu has depended on ociModule since version
+// 1.10, the first version that reads oci_mirror blocks.
+const modulePath, ociModule = "github.com/opentofu/opentofu", "oras.land/oras-go/v2"
+
+// timeouts limits how long Run waits for the version of a program.
+type timeouts struct {
+	// version limits the run time of a version manager, which might download OpenTofu
+	// first.
+	version time.Duration
+	// output is how long a process that the program started can keep the output open.
+	output time.Duration
+}
+
+func defaultTimeouts() timeouts { return timeouts{version: 5 * time.Minute, output: time.Second} }
 
 // readsOCI reports whether a program is a version of OpenTofu that reads oci_mirror
 // blocks. For OpenTofu's executable, it reads the build information, which takes about
@@ -31,10 +37,10 @@ func (o Options) readsOCI(ctx context.Context, program string) bool {
 	if info, err := buildinfo.ReadFile(program); err == nil && info.Main.Path == modulePath {
 		return slices.ContainsFunc(info.Deps, func(m *debug.Module) bool { return m.Path == ociModule })
 	}
-	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	ctx, cancel := context.WithTimeout(ctx, o.timeouts.version)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "version")
-	cmd.Dir, cmd.Env, cmd.WaitDelay = o.Dir, environment(o.Environ, os.DevNull), time.Second
+	cmd.Dir, cmd.Env, cmd.WaitDelay = o.Dir, environment(o.Environ, os.DevNull), o.timeouts.output
 	text, err := cmd.Output()
 	return err == nil && isOpenTofuWithOCI(text)
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -177,7 +178,7 @@ func (w *world) options(t *testing.T, name, do string) exec.Options {
 		must(t, err)
 	}
 	home := filepath.Join(w.dir, "home")
-	return exec.Options{
+	o := exec.Options{
 		Command: []string{program}, Dir: w.dir, Source: w.source, Store: w.open(t), Platform: haiku,
 		Environment: cliconfig.Environment{OS: "linux", Home: home, Getenv: func(name string) string {
 			return map[string]string{"XDG_DATA_DIRS": home}[name]
@@ -185,6 +186,8 @@ func (w *world) options(t *testing.T, name, do string) exec.Options {
 		Environ: append(os.Environ(), envChild+"="+do, "GORACE=atexit_sleep_ms=0", "TF_PLUGIN_CACHE_DIR=/user's", "TERRAFORM_CONFIG=/user's"),
 		Stderr:  os.Stderr,
 	}
+	exec.SetTimeouts(&o, patience.Limit)
+	return o
 }
 
 // envChild is the environment variable with the task of the child.

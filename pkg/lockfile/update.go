@@ -28,12 +28,17 @@ const mode = 0o644
 // an error. If another process writes the file without Update, the error wraps
 // [ErrChanged].
 func Update(ctx context.Context, path string, change func(*File) error) (changed bool, err error) {
+	return update(ctx, path, maxWait, change)
+}
+
+// update is like Update, but waits at most for the given time for another process.
+func update(ctx context.Context, path string, wait time.Duration, change func(*File) error) (changed bool, err error) {
 	// 1. Lock the file.
 	target, err := atomicfile.Resolve(path)
 	if err != nil {
 		return false, fmt.Errorf("updating the lock file: %w", err)
 	}
-	release, err := lock(ctx, path, target)
+	release, err := lock(ctx, path, target, wait)
 	if err != nil {
 		return false, err
 	}
@@ -82,19 +87,19 @@ const (
 // replaces the file. A separate lock file would remain in a directory that users
 // commit. On systems that can't lock directories, such as Windows or NFS, lock locks a
 // temporary file. name is used in error messages. path must not contain symbolic links.
-func lock(ctx context.Context, name, path string) (release func() error, err error) {
+func lock(ctx context.Context, name, path string, wait time.Duration) (release func() error, err error) {
 	l := flock.New(filepath.Dir(path), flock.SetFlag(os.O_RDONLY))
 	if _, err := l.TryLock(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		l = flock.New(lockName(path), flock.SetPermissions(mode))
 	}
-	waiting, cancel := context.WithTimeout(ctx, maxWait)
+	waiting, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	_, err = l.TryLockContext(waiting, lockPoll)
 	switch {
 	case err == nil:
 		return l.Close, nil
 	case ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded):
-		return nil, provider.Errorf(provider.Transient, "lock file %s: locked by another process for more than %s", name, maxWait)
+		return nil, provider.Errorf(provider.Transient, "lock file %s: locked by another process for more than %s", name, wait)
 	}
 	return nil, fmt.Errorf("waiting for the lock file %s: %w", name, err)
 }

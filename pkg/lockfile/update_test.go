@@ -18,6 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -281,7 +282,7 @@ func TestWork(t *testing.T) {
 	}
 	for i := range rounds {
 		address := fmt.Sprintf("corp/type%s%d", os.Getenv(envName), i)
-		if changed, err := lockfile.Update(t.Context(), path, add(t, address)); !changed || err != nil {
+		if changed, err := lockfile.UpdateWithin(t.Context(), path, patience.Limit, add(t, address)); !changed || err != nil {
 			t.Error(changed, err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -91,35 +91,29 @@ func TestLocalMatrixConcurrent(t *testing.T) {
 		dirs[p] = w.dist(t, map[string]string{"_" + p.String() + ".spdx.json": `{"spdxVersion":"SPDX-2.3"}`, ".intoto.jsonl": "{}\n"}, p)
 	}
 	for round := range 4 {
-		to := w.registry(t, registrytest.Options{NoReferrers: 404 * (round % 2)})
-		var group sync.WaitGroup
-		var slow atomic.Bool
-		run := func(p provider.Platform) {
-			result, err := w.runLocal(t, to, dirs[p], publish.Options{})
-			if err != nil {
-				t.Error(err)
-			}
-			if result.Slow {
-				slow.Store(true)
-			}
-		}
-		for _, p := range platforms {
-			group.Go(func() { run(p) })
-		}
-		group.Wait()
-		if slow.Load() { // happens on a busy machine; running the jobs again restores overwritten packages
+		// In the bubble, the delay after which a job reads its tag again is longer than
+		// the time that any other job takes to write the tag.
+		synctest.Test(t, func(t *testing.T) {
+			to := registryInMemory(t, registrytest.Options{NoReferrers: 404 * (round % 2)})
+			var group sync.WaitGroup
 			for _, p := range platforms {
-				run(p)
+				group.Go(func() {
+					result, err := w.runLocal(t, to, dirs[p], publish.Options{})
+					if err != nil || result.Slow {
+						t.Errorf("%s: %+v, %v", p, result, err)
+					}
+				})
 			}
-		}
-		r := w.wantStored(t, to, platforms...)
-		w.wantSums(t, r, platforms...)
-		for _, p := range r.Packages {
-			if len(p.Documents) != 1 {
-				t.Errorf("round %d: %s has %d documents", round, p.Platform, len(p.Documents))
+			group.Wait()
+			r := w.wantStored(t, to, platforms...)
+			w.wantSums(t, r, platforms...)
+			for _, p := range r.Packages {
+				if len(p.Documents) != 1 {
+					t.Errorf("round %d: %s has %d documents", round, p.Platform, len(p.Documents))
+				}
 			}
-		}
-		w.wantReferring(t, to, stem+".intoto.jsonl")
+			w.wantReferring(t, to, stem+".intoto.jsonl")
+		})
 	}
 }
 
@@ -128,19 +122,21 @@ func TestLocalMatrixConcurrent(t *testing.T) {
 func TestLocalMatrixOverwritten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
-	to := w.registry(t, registrytest.Options{})
-	to.registry.Overwrite("1.2.3")
-	var group sync.WaitGroup
-	for _, p := range []provider.Platform{haiku, zos} {
-		dir := w.dist(t, nil, p)
-		group.Go(func() {
-			if _, err := w.runLocal(t, to, dir, publish.Options{}); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+	synctest.Test(t, func(t *testing.T) {
+		to := registryInMemory(t, registrytest.Options{})
+		to.registry.Overwrite("1.2.3")
+		var group sync.WaitGroup
+		for _, p := range []provider.Platform{haiku, zos} {
+			dir := w.dist(t, nil, p)
+			group.Go(func() {
+				if _, err := w.runLocal(t, to, dir, publish.Options{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		w.wantSums(t, w.wantStored(t, to, haiku, zos), haiku, zos)
+	})
 }
 
 // TestLocalTagMovesDuringMerge checks that a run restarts if the tag moves after the

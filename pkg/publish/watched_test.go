@@ -5,11 +5,11 @@ import (
 	"io"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -59,31 +59,14 @@ func (w *watched) PushTag(ctx context.Context, m artifact.Blob, tag string, was 
 	return err
 }
 
-// barrier blocks requests until n of them are waiting.
-type barrier struct {
-	waiting sync.WaitGroup
-	// canceled reports whether a request was canceled while it was waiting.
-	canceled atomic.Bool
-}
-
-func newBarrier(n int) *barrier {
-	b := &barrier{}
-	b.waiting.Add(n)
-	return b
-}
-
-func (b *barrier) fault(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-	b.waiting.Done()
-	done := make(chan struct{})
-	go func() {
-		b.waiting.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
+// barrier returns a fault that blocks requests until n of them are waiting.
+func barrier(n int) origintest.Fault {
+	var waiting sync.WaitGroup
+	waiting.Add(n)
+	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		waiting.Done()
+		waiting.Wait()
 		honest(w, r)
-	case <-r.Context().Done():
-		b.canceled.Store(true)
 	}
 }
 

@@ -153,6 +153,16 @@ func (w *world) registry(t *testing.T, o registrytest.Options) *target {
 	return to
 }
 
+// registryInMemory returns a registry for runs in a synctest bubble.
+func registryInMemory(t *testing.T, o registrytest.Options) *target {
+	t.Helper()
+	to := &target{registry: registrytest.New(o)}
+	host, client := registrytest.ServeInMemory(t, to.registry)
+	to.host, to.options = host, repository.Options{HTTP: client, PlainHTTP: []string{host}, ConfirmDelay: time.Millisecond}
+	to.options.Backoff = func(int) time.Duration { return 0 }
+	return to
+}
+
 // open returns a new Repository value, because each run uses a separate value.
 func (to *target) open(t *testing.T) repository.Repository {
 	t.Helper()

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
@@ -149,20 +150,22 @@ func TestAttachConcurrently(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for range 3 {
-				w := newWorld(t, o)
-				var group sync.WaitGroup
-				for i := range 5 {
-					for range 2 {
-						group.Go(func() {
-							if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
-								t.Error(err)
-							}
-						})
+				synctest.Test(t, func(t *testing.T) {
+					w := newWorld(t, o)
+					var group sync.WaitGroup
+					for i := range 5 {
+						for range 2 {
+							group.Go(func() {
+								if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
+									t.Error(err)
+								}
+							})
+						}
 					}
-				}
-				group.Wait()
-				w.wantDocuments(t, sbom(0), sbom(1), sbom(2), sbom(3), sbom(4))
-				w.wantSubject(t)
+					group.Wait()
+					w.wantDocuments(t, sbom(0), sbom(1), sbom(2), sbom(3), sbom(4))
+					w.wantSubject(t)
+				})
 			}
 		})
 	}
@@ -172,18 +175,20 @@ func TestAttachConcurrently(t *testing.T) {
 // overwrites the list after Attach has confirmed the entry.
 func TestListIsOverwritten(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
-	w.registry.Overwrite(artifact.ReferrersTag(w.subject.Digest))
-	var group sync.WaitGroup
-	for i := range 2 {
-		group.Go(func() {
-			if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	group.Wait()
-	w.wantDocuments(t, sbom(0), sbom(1))
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
+		w.registry.Overwrite(artifact.ReferrersTag(w.subject.Digest))
+		var group sync.WaitGroup
+		for i := range 2 {
+			group.Go(func() {
+				if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		w.wantDocuments(t, sbom(0), sbom(1))
+	})
 }
 
 // TestAttachKeepsEntriesOfOthers checks that Attach keeps entries that other tools

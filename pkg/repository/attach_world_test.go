@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -14,7 +13,6 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -48,15 +46,9 @@ func newWorld(t *testing.T, o *registrytest.Options) *world {
 	ref := template.Reference{Layout: filepath.ToSlash(t.TempDir())}
 	var options repository.Options
 	if o != nil {
-		ca, err := testca.New()
-		if err != nil {
-			t.Fatal(err)
-		}
 		w.registry = registrytest.New(*o)
-		ref = template.Reference{Registry: registrytest.Serve(t, ca, w.registry), Name: repositoryName}
-		options.HTTP = registrytest.Client(t, ca)
-		options.ConfirmDelay = settle
-		options.Backoff = func(int) time.Duration { return 0 }
+		ref = template.Reference{Name: repositoryName}
+		ref.Registry, options = inMemory(t, w.registry)
 	}
 	w.open = func() repository.Repository {
 		repo, err := repository.Open(ref, options)
@@ -100,9 +92,6 @@ func sbom(i int) provider.Document {
 	d.Scope = provider.ScopeRelease
 	return d
 }
-
-// settle is longer than the time between a check and the next write in these tests.
-const settle = 300 * time.Millisecond
 
 func (w *world) attach(t *testing.T, want []string, documents ...provider.Document) {
 	t.Helper()

@@ -239,8 +239,7 @@ func TestCopyRequests(t *testing.T) {
 // TestCopyConcurrently checks that all concurrent copies of the same release succeed.
 func TestCopyConcurrently(t *testing.T) {
 	t.Parallel()
-	eachTarget(t, func(t *testing.T, from, to *end) {
-		to.options.ConfirmDelay = settle
+	eachTargetInBubble(t, func(t *testing.T, from, to *end) {
 		from.fill(t)
 		var group sync.WaitGroup
 		var mu sync.Mutex

@@ -10,19 +10,17 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -53,20 +51,16 @@ type end struct {
 
 func newEnd(t *testing.T, o *registrytest.Options) *end {
 	t.Helper()
+	return newEndOn(t, o, onLoopback)
+}
+
+func newEndOn(t *testing.T, o *registrytest.Options, serve func(*testing.T, http.Handler) (string, repository.Options)) *end {
+	t.Helper()
 	if o == nil {
 		return &end{ref: template.Reference{Layout: filepath.ToSlash(filepath.Join(t.TempDir(), "layout"))}}
 	}
-	// With the race detector, TLS handshakes would take most of the time.
 	r := registrytest.New(*o)
-	server := httptest.NewServer(r)
-	t.Cleanup(server.Close)
-	host := strings.TrimPrefix(server.URL, "http://")
-	client, err := httpclient.New(httpclient.Options{FirstWait: time.Microsecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
-	options := repository.Options{HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }, ConfirmDelay: time.Millisecond}
+	host, options := serve(t, r)
 	return &end{template.Reference{Registry: host, Name: repositoryName}, r, options}
 }
 
@@ -109,6 +103,17 @@ func eachTarget(t *testing.T, test func(t *testing.T, from, to *end)) {
 		t.Run("to "+name, func(t *testing.T) {
 			t.Parallel()
 			test(t, newEnd(t, nil), newEnd(t, o))
+		})
+	}
+}
+
+// eachTargetInBubble is like eachTarget, but runs each test in a synctest bubble.
+func eachTargetInBubble(t *testing.T, test func(t *testing.T, from, to *end)) {
+	t.Helper()
+	for name, o := range endKinds {
+		t.Run("to "+name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { test(t, newEnd(t, nil), newEndOn(t, o, inMemory)) })
 		})
 	}
 }

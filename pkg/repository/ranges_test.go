@@ -7,10 +7,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
-	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -44,7 +43,10 @@ var largeDescriptor = sync.OnceValue(func() ocispec.Descriptor {
 // largeServer starts a registry that contains the large blob.
 func largeServer(t *testing.T, o registrytest.Options) *server {
 	t.Helper()
-	s := newServer(t, o)
+	return newServer(t, o).withLargeBlob()
+}
+
+func (s *server) withLargeBlob() *server {
 	s.AddBlob(repositoryName, largeDescriptor().Digest.String(), largeBlob())
 	return s
 }
@@ -132,26 +134,27 @@ func TestLargeBlob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := largeServer(t, registrytest.Options{})
-			s.options.HTTP = s.impatient(t)
-			s.Misbehave(registrytest.BlobGet, test.fault, -1)
-			repo := s.open(t)
-			n, err := readLarge(t.Context(), repo)
-			if (err != nil) != test.fails || err == nil && n != largeDescriptor().Size || test.fails && n >= largeDescriptor().Size {
-				t.Errorf("%d of %d bytes, %v", n, largeDescriptor().Size, err)
-			}
-			if test.as != nil && !errors.As(err, test.as) {
-				t.Errorf("want a %T, got %v", test.as, err)
-			}
-			requests := s.Requests()[registrytest.BlobGet]
-			if requests > test.requests {
-				t.Errorf("%d requests, at most %d", requests, test.requests)
-			}
-			_, _ = readLarge(t.Context(), repo)
-			// A canceled request of the first read can arrive late.
-			if both := s.Requests()[registrytest.BlobGet]; both > test.requests+test.again {
-				t.Errorf("%d requests in both times, at most %d", both, test.requests+test.again)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				s := newMemoryServer(t, registrytest.Options{}).withLargeBlob()
+				s.Misbehave(registrytest.BlobGet, test.fault, -1)
+				repo := s.open(t)
+				n, err := readLarge(t.Context(), repo)
+				if (err != nil) != test.fails || err == nil && n != largeDescriptor().Size || test.fails && n >= largeDescriptor().Size {
+					t.Errorf("%d of %d bytes, %v", n, largeDescriptor().Size, err)
+				}
+				if test.as != nil && !errors.As(err, test.as) {
+					t.Errorf("want a %T, got %v", test.as, err)
+				}
+				requests := s.Requests()[registrytest.BlobGet]
+				if requests > test.requests {
+					t.Errorf("%d requests, at most %d", requests, test.requests)
+				}
+				_, _ = readLarge(t.Context(), repo)
+				// A canceled request of the first read can arrive late.
+				if both := s.Requests()[registrytest.BlobGet]; both > test.requests+test.again {
+					t.Errorf("%d requests in both times, at most %d", both, test.requests+test.again)
+				}
+			})
 		})
 	}
 }
@@ -233,21 +236,6 @@ func etags() origintest.Fault {
 		mu.Unlock()
 		origintest.Rewrite("ETag", tag)(w, r, honest)
 	}
-}
-
-// impatient returns a client with a timeout of about two seconds.
-func (s *server) impatient(t *testing.T) *http.Client {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, s.ca.PEM(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	client, err := httpclient.New(httpclient.Options{Timeout: patience.Of(2 * time.Second), FirstWait: time.Microsecond, CAFile: file})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(client.CloseIdleConnections)
-	return client
 }
 
 // TestSmallBlobsNeedOneRequest checks that a blob below the size limit for ranges is

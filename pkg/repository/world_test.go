@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +15,8 @@ import (
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -47,6 +52,44 @@ func (s *server) open(t *testing.T) repository.Repository {
 		t.Fatal(err)
 	}
 	return r
+}
+
+// newMemoryServer starts a registry on an in-memory network.
+func newMemoryServer(t *testing.T, o registrytest.Options) *server {
+	t.Helper()
+	s := &server{Registry: registrytest.New(o)}
+	s.host, s.options = inMemory(t, s.Registry)
+	return s
+}
+
+// inMemory serves a registry with [registrytest.ServeInMemory], and returns the client
+// options to access it.
+func inMemory(t *testing.T, registry http.Handler) (host string, o repository.Options) {
+	t.Helper()
+	host, client := registrytest.ServeInMemory(t, registry)
+	return host, plainOptions(host, client)
+}
+
+// onLoopback is like inMemory, but uses the system's network.
+func onLoopback(t *testing.T, registry http.Handler) (host string, o repository.Options) {
+	t.Helper()
+	server := httptest.NewServer(registry)
+	t.Cleanup(server.Close)
+	client, err := httpclient.New(httpclient.Options{Timeout: patience.Limit, FirstWait: time.Microsecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.CloseIdleConnections)
+	host = strings.TrimPrefix(server.URL, "http://")
+	return host, plainOptions(host, client)
+}
+
+// plainOptions returns options for a registry without TLS. With the race detector, TLS
+// handshakes would take most of the time.
+func plainOptions(host string, client *http.Client) repository.Options {
+	return repository.Options{
+		HTTP: client, PlainHTTP: []string{host}, Backoff: func(int) time.Duration { return 0 }, ConfirmDelay: time.Millisecond,
+	}
 }
 
 // eachRepository runs a test with an empty layout and an empty registry. Each call of

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -170,7 +169,7 @@ func newMatrixWorld(t *testing.T, kind storedKind) *world {
 		t.Fatal(err)
 	}
 	w.start(t, []func(*serve.Options){func(o *serve.Options) {
-		o.Rules, o.Key, o.Now = ruled(t, rules.String()), access.NewArchiveKey(), time.Now
+		o.Rules, o.Key, o.Now = ruled(t, rules.String()), access.NewArchiveKey(), present()
 		o.Aliases = provider.Aliases{alias}
 		if kind.unannotated != "" {
 			if o.Unannotated, err = provider.ParseHost(kind.unannotated); err != nil {

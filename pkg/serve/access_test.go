@@ -45,7 +45,7 @@ func guarded(t *testing.T) func(*serve.Options) {
   allow = ["acme/*"]
 }`)
 		o.Key = key
-		o.Now = time.Now // tokens expire by the system clock
+		o.Now = present()
 	}
 }
 
@@ -152,8 +152,8 @@ func TestExpiredLink(t *testing.T) {
 // each other's links.
 func TestReplicas(t *testing.T) {
 	t.Parallel()
-	options, now := guarded(t), &clock{now: time.Now()}
-	stopped := func(o *serve.Options) { o.Now = now.Now }
+	options, now := guarded(t), present()
+	stopped := func(o *serve.Options) { o.Now = now }
 	w := newLayout(t, options, stopped)
 	w.push(t, rocket{version: "1.0.0", key: newKey(t)})
 	other := newLayout(t, options, stopped, func(o *serve.Options) { o.From[0] = parsed(t, w.template) })
@@ -171,7 +171,7 @@ func TestReplicas(t *testing.T) {
 // TestLimit checks the response to a client that exceeds the rate limit.
 func TestLimit(t *testing.T) {
 	t.Parallel()
-	w := newLayout(t, func(o *serve.Options) { o.Limiter = access.NewLimiter(0.001, 2) })
+	w := newLayout(t, func(o *serve.Options) { o.Limiter = access.NewLimiter(1e-6, 2) })
 	w.push(t, rocket{version: "1.0.0"})
 	for _, want := range []int{200, 200, 429} {
 		if got := w.get(t, mirrored+"index.json"); got.Code != want || want == 429 && got.Header().Get("Retry-After") == "" {

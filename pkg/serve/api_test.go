@@ -453,7 +453,7 @@ func TestAPIOfPublishedHost(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t, func(o *serve.Options) {
 		o.Rules = ruled(t, everyone+`host "own.example.com" { repository = "`+o.From[0].String()+`" }`)
-		o.Key, o.Now = access.NewArchiveKey(), time.Now
+		o.Key, o.Now = access.NewArchiveKey(), present()
 	})
 	w.push(t, rocket{host: "registry.terraform.io", version: "1.0.0"})
 	got := document[api.Providers](t, w.api(t, apiProviders))

@@ -20,14 +20,6 @@ const (
 	retryAfter = 5 * time.Second
 	// failureAge is the pause after a failed request if no stale data is available.
 	failureAge = time.Second
-	// staleWait is how long a caller waits for new data if stale data is available.
-	staleWait = 2 * time.Second
-	// maxWait is how long a caller waits for new data if no stale data is available.
-	// Clients time out after ten seconds and then don't report a reason.
-	maxWait = 8 * time.Second
-	// maxRequestTime limits the duration of a request if all callers have stopped
-	// waiting. A late response is cached for the next caller.
-	maxRequestTime = 2 * time.Minute
 	// maxConcurrentRequests limits the number of concurrent requests, including
 	// requests that no caller is waiting for.
 	maxConcurrentRequests = 512
@@ -53,6 +45,7 @@ type freshness struct {
 	// is ignored if it is shorter than failureAge.
 	retryPause time.Duration
 	now        func() time.Time
+	timeouts   timeouts
 	// requests is a semaphore for the requests in progress.
 	requests chan struct{}
 	events   Events
@@ -98,7 +91,7 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 	return &cache[K, V]{
 		freshness: f, onLookup: f.events.lookups(name), onFailure: f.events.onFailure,
 		kept: memo.Memo[K, cacheEntry[V]]{
-			Size: size, SizeOf: func(l cacheEntry[V]) int64 { return entryCost + weigh(l.value) }, Detached: maxRequestTime, Now: f.now,
+			Size: size, SizeOf: func(l cacheEntry[V]) int64 { return entryCost + weigh(l.value) }, Detached: f.timeouts.detached, Now: f.now,
 		},
 	}
 }
@@ -133,9 +126,9 @@ func (c *cache[K, V]) getWithin(ctx context.Context, key K, maxAge time.Duration
 		return none, cacheState{}, entry.failed
 	}
 	// 2. Request a new value.
-	wait := maxWait
+	wait := c.timeouts.response
 	if isUsable {
-		wait = staleWait
+		wait = c.timeouts.stale
 	}
 	value, err := c.refresh(ctx, key, maxAge, wait, fetch)
 	switch {

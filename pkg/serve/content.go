@@ -88,7 +88,7 @@ func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, staleWait)
+	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.stale)
 	defer cancel()
 	_, err := t.repo.Stat(ctx, t.zip.Digest)
 	if err == nil {

@@ -17,8 +17,6 @@ import (
 const (
 	// recentOnHome is the number of recent versions on the home page.
 	recentOnHome = 8
-	// homeWait limits how long the home page waits for data that it can omit.
-	homeWait = 1500 * time.Millisecond
 	// healthAge is the maximum age of a cached check of the registries.
 	healthAge = 10 * time.Second
 )
@@ -71,7 +69,7 @@ func (s *Server) describeHome(x *exchange) (none page.Home, err error) {
 
 // provided describes the providers on a page. It requests missing data.
 func (s *Server) provided(x *exchange, items []listedProvider, seesPending bool) []page.Provided {
-	ctx, cancel := context.WithTimeout(x.r.Context(), homeWait)
+	ctx, cancel := context.WithTimeout(x.r.Context(), s.options.timeouts.home)
 	defer cancel()
 	provided := make([]page.Provided, len(items))
 	s.concurrently(ctx, len(items), func(ctx context.Context, n int) {
@@ -137,7 +135,7 @@ func (s *Server) reachable(ctx context.Context) *bool {
 	if s.options.Ready == nil {
 		return &reachable
 	}
-	ctx, cancel := context.WithTimeout(ctx, homeWait)
+	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.home)
 	defer cancel()
 	reachable, _, err := s.repos.health.getWithin(ctx, struct{}{}, healthAge, func(ctx context.Context) (bool, error) {
 		return s.options.Ready(ctx) == nil, ctx.Err()

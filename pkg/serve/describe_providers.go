@@ -136,10 +136,10 @@ func (s *Server) describeProvider(x *exchange) (none api.Provider, err error) {
 	return found, nil
 }
 
-// concurrently calls do for each index below n. It returns after maxWait at the latest.
+// concurrently calls do for each index below n. It returns after the response timeout at the latest.
 // Later results are cached for the next caller.
 func (s *Server) concurrently(ctx context.Context, n int, do func(ctx context.Context, n int)) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.response)
 	defer cancel()
 	group := errgroup.Group{}
 	group.SetLimit(maxConcurrentReleases)

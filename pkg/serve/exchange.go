@@ -11,12 +11,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// writeTimeout is how long a write to a client can block.
-const writeTimeout = 60 * time.Second
-
 const (
 	// bodyMemory limits the total size of all response buffers, in bytes. A stalled
-	// client keeps its buffer until [writeTimeout].
+	// client keeps its buffer until the write timeout.
 	bodyMemory = 64 << 20
 	// streamMemory is the memory of a stalled stream in addition to its buffer: a TLS
 	// record, connection buffers, and stacks.
@@ -62,6 +59,8 @@ type writer struct {
 	status  int
 	sent    bool
 	bytes   int64
+	// timeout is how long a write can block.
+	timeout time.Duration
 	// memory is the quota for buffers. client is the client to which buffers are
 	// charged.
 	memory *quota
@@ -80,7 +79,7 @@ func (w *writer) WriteHeader(status int) {
 // Write implements [io.Writer].
 func (w *writer) Write(p []byte) (int, error) {
 	w.finish()
-	_ = w.control.SetWriteDeadline(time.Now().Add(writeTimeout)) // test recorders have no deadlines
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout)) // test recorders have no deadlines
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err

@@ -35,6 +35,7 @@ func TestHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hangs := true
 		w := newLayout(t, func(o *serve.Options) {
+			serve.SetTimeouts(o, 0)
 			o.Now = time.Now
 			o.Open = func(template.Reference) (repository.Reader, error) { return silent{stored.repo, &hangs}, nil }
 		})

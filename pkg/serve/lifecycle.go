@@ -17,12 +17,6 @@ import (
 )
 
 const (
-	// readHeaderTimeout is the time within which a client must send its request header.
-	readHeaderTimeout = 10 * time.Second
-	// idleTimeout is the maximum duration of an idle connection. It exceeds the 60
-	// seconds after which reverse proxies close idle connections, because proxies must
-	// close them first.
-	idleTimeout = 90 * time.Second
 	// maxHeader limits the size of a request header in bytes. A token is a few kilobytes
 	// long.
 	maxHeader = 64 << 10
@@ -103,13 +97,14 @@ func (s *Server) Run(ctx context.Context, l net.Listener, options ListenOptions)
 	}
 	options = options.complete()
 	s.setLimits(options)
+	timeouts := s.options.timeouts
 	server := &http.Server{
 		Handler: s, TLSConfig: options.TLS,
 		// A ReadTimeout would cancel the context of long responses. Request bodies have
 		// a separate deadline.
-		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		ReadHeaderTimeout: timeouts.header, IdleTimeout: timeouts.idle,
 		// The deadline is extended with each write.
-		WriteTimeout:   writeTimeout,
+		WriteTimeout:   timeouts.write,
 		MaxHeaderBytes: maxHeader,
 		HTTP2:          &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
 		ErrorLog:       log.New(lineWriter(options.OnConnectionError), "", 0), //nolint:forbidigo // http.Server accepts only a *log.Logger

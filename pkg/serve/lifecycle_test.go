@@ -3,6 +3,7 @@ package serve_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -20,6 +21,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/serve"
@@ -39,6 +41,14 @@ func (w *world) run(tb testing.TB, life serve.ListenOptions) running {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return w.runOn(tb, l, life)
+}
+
+// runOn runs the server on a listener. If life.Grace is zero, the server waits for all
+// requests in progress.
+func (w *world) runOn(tb testing.TB, l net.Listener, life serve.ListenOptions) running {
+	tb.Helper()
+	life.Grace = cmp.Or(life.Grace, patience.Limit)
 	ctx, end := context.WithCancel(tb.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- w.server.Run(ctx, l, life) }()
@@ -232,31 +242,34 @@ func TestReady(t *testing.T) {
 // TestConnections checks that clients wait if the limit is exceeded.
 func TestConnections(t *testing.T) {
 	t.Parallel()
-	w := newLayout(t)
-	server := w.run(t, serve.ListenOptions{MaxConnections: 1})
-	silent, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Wait until the server has accepted the connection.
-	if _, err := fmt.Fprint(silent, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := bufio.NewReader(silent).ReadString('\n'); err != nil {
-		t.Fatal(err)
-	}
-	events := make(chan error, 1)
-	go func() {
-		_, err := fetch(t, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, "http://"+server.address+"/healthz")
-		events <- err
-	}()
-	if n := len(w.finishedRequests()); n != 1 {
-		t.Errorf("%d requests succeeded", n)
-	}
-	_ = silent.Close()
-	if err := <-events; err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		w, network := newLayout(t), memnet.New()
+		w.runOn(t, network.Listen("localhost:80"), serve.ListenOptions{MaxConnections: 1})
+		silent, err := network.Dial(t.Context(), "tcp", "localhost:80")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Wait until the server has accepted the connection.
+		if _, err := fmt.Fprint(silent, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bufio.NewReader(silent).ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+		events := make(chan error, 1)
+		go func() {
+			_, err := fetch(t, &http.Client{Transport: &http.Transport{DialContext: network.Dial, DisableKeepAlives: true}}, "http://localhost/healthz")
+			events <- err
+		}()
+		synctest.Wait()
+		if n := len(w.finishedRequests()); n != 1 {
+			t.Errorf("%d requests succeeded", n)
+		}
+		_ = silent.Close()
+		if err := <-events; err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestHugeHeader checks that a large header is rejected.

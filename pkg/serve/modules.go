@@ -168,7 +168,7 @@ func (s *Server) modules(ctx context.Context, q moduleQuery) (moduleListing, cac
 // module. It doesn't check the caller's access. If no repository contains the module,
 // the result contains the last repository.
 func (s *Server) findModule(ctx context.Context, q moduleQuery) (l moduleListing, state cacheState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait) // shared by the requests to all repositories
+	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.response) // shared by the requests to all repositories
 	defer cancel()
 	candidates, err := s.repos.openModule(q)
 	if err != nil {

@@ -236,7 +236,7 @@ func TestModuleAccess(t *testing.T) {
 	hash := sha256.Sum256([]byte(canary))
 	rules := "token \"ci\" {\n sha256 = \"" + hex.EncodeToString(hash[:]) + "\"\n allow = [\"*/*/*\"]\n modules = [\"acme/*/*\"]\n}\n"
 	w, dir := moduleWorld(t, "{name}/{system}", func(o *serve.Options) {
-		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), time.Now
+		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), present()
 	})
 	layout := func(name string) repository.Repository { return repository.NewLayout(filepath.Join(dir, name, "aws")) }
 	zip, _ := pushModule(t, layout("vpc"), "1.0.0", mirroredAs(ownVPC))
@@ -300,7 +300,7 @@ host "none.example.com" { repository = "oci-layout:` + dir + `/providers/{type}"
 anonymous { modules = ["own.example.com/*/*/*"] }
 `
 	w := newLayout(t, withModules(t, "oci-layout:"+dir+"/all/{name}"), func(o *serve.Options) {
-		o.Rules, o.Key, o.Now = ruled(t, host), access.NewArchiveKey(), time.Now
+		o.Rules, o.Key, o.Now = ruled(t, host), access.NewArchiveKey(), present()
 	})
 	pushModule(t, repository.NewLayout(filepath.Join(dir, "own", "vpc")), "1.0.0", mirroredAs("own.example.com/acme/vpc/aws"))
 	pushModule(t, repository.NewLayout(filepath.Join(dir, "all", "vpc")), "2.0.0", mirroredAs(ownVPC))
@@ -329,7 +329,7 @@ func TestModuleAPI(t *testing.T) {
 	hash := sha256.Sum256([]byte(canary))
 	rules := "token \"ci\" {\n sha256 = \"" + hex.EncodeToString(hash[:]) + "\"\n modules = [\"acme/*/*\"]\n}\n"
 	w, dir := moduleWorld(t, "{namespace}/{name}/{system}", func(o *serve.Options) {
-		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), time.Now
+		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), present()
 	})
 	layout := func(path string) repository.Repository {
 		return repository.NewLayout(filepath.Join(dir, filepath.FromSlash(path)))

@@ -115,6 +115,8 @@ type Options struct {
 	Events Events
 	// Now returns the current time. If nil, it is [time.Now].
 	Now func() time.Time
+	// timeouts is [defaultTimeouts] except in tests.
+	timeouts timeouts
 }
 
 // complete validates the options and sets defaults.
@@ -151,6 +153,9 @@ func (o Options) complete() (Options, error) {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.timeouts == (timeouts{}) {
+		o.timeouts = defaultTimeouts()
 	}
 	return o, nil
 }

@@ -185,7 +185,7 @@ func (s *Server) canPullThrough(q originRequest, err error) bool {
 // contain the provider or module. If a repository can't list tags, decisions checks the
 // tags of the requested versions.
 func (rc *repositoryCache) decisions(ctx context.Context, q originRequest, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait)
+	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
 	defer cancel()
 	candidates, err := q.homes(rc)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// errMirroring is returned if a module is still being mirrored after maxWait.
+// errMirroring is returned if a module is still being mirrored after the response timeout.
 var errMirroring = errors.New("the module is still being mirrored")
 
 // moduleOrPull returns the requested version of a module. If no repository contains the
@@ -35,7 +35,7 @@ func (s *Server) moduleOrPull(x *exchange) (found moduleRelease, state cacheStat
 func (s *Server) pullModule(x *exchange, to moduleListing, absent error) error {
 	a, v := x.module.originAddress(), x.version
 	x.event.Repository = originLabel(a)
-	ctx, cancel := context.WithTimeoutCause(x.r.Context(), maxWait, errMirroring)
+	ctx, cancel := context.WithTimeoutCause(x.r.Context(), s.options.timeouts.response, errMirroring)
 	defer cancel()
 	versions, _, err := s.origins.versions(ctx, a)
 	if isAbsent(err) || err == nil && !slices.Contains(versions, v) {

@@ -41,7 +41,7 @@ func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() 
 		_, state, err := stored()
 		return nil, state, err
 	}
-	originCtx, cancel := context.WithTimeout(ctx, maxWait) // starts here to include the time of all requests
+	originCtx, cancel := context.WithTimeout(ctx, s.options.timeouts.response) // starts here to include the time of all requests
 	defer cancel()
 	var group sync.WaitGroup
 	var decisions taggedVersions

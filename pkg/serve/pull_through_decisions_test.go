@@ -207,7 +207,7 @@ func TestPullThroughGates(t *testing.T) {
 		"crash":                                               {http.StatusForbidden, "pending-1.2.0", "the output is not a JSON object"},
 	} {
 		w := newPullThrough(t, newLayout, func(o *serve.Options) {
-			o.PullThrough.Publish.Gates = gate.Gates{{Name: "scan", Command: []string{self, asGate, answer}}}
+			o.PullThrough.Publish.Gates = gate.Gates{{Name: "scan", Command: []string{self, asGate, answer}, Timeout: patience.Limit}}
 		})
 		w.push(t, rocket{version: "1.0.0"})
 		zips := w.offer(t, "1.2.0", 1000)

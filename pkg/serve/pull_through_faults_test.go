@@ -53,6 +53,7 @@ func TestPullThroughHang(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := newLayout(t, func(o *serve.Options) {
+			serve.SetTimeouts(o, 0)
 			o.Now = time.Now
 			o.Open = func(template.Reference) (repository.Reader, error) { return stored.repo, nil }
 			o.PullThrough = &pullthrough.Options{

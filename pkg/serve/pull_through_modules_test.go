@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -139,7 +140,7 @@ func TestPullThroughModuleDecisions(t *testing.T) {
 	w, dir := pullModules(t, "{name}", func(o *serve.Options) {
 		o.ModulesFrom = append([]template.ModuleTemplate{elsewhere}, o.ModulesFrom...)
 		o.PullThrough.Cooldown.MinAge = 72 * time.Hour
-		o.PullThrough.Publish.Gates = gate.Gates{{Name: "scan", Command: []string{self, asGate, `{"verdict":"hold","reason":"no owner"}`}}}
+		o.PullThrough.Publish.Gates = gate.Gates{{Name: "scan", Command: []string{self, asGate, `{"verdict":"hold","reason":"no owner"}`}, Timeout: patience.Limit}}
 	})
 	theirs := repository.NewLayout(filepath.Join(first, "vpc"))
 	for _, version := range []string{"1.0.0", "1.1.0", "1.2.0", "1.4.0"} {
@@ -178,7 +179,7 @@ func TestPullThroughModuleAccess(t *testing.T) {
 	hash := sha256.Sum256([]byte(canary))
 	rules := "token \"ci\" {\n sha256 = \"" + hex.EncodeToString(hash[:]) + "\"\n modules = [\"acme/vpc/*\"]\n}\n"
 	w, dir := pullModules(t, "{name}", func(o *serve.Options) {
-		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), time.Now
+		o.Rules, o.Key, o.Now = ruled(t, rules), access.NewArchiveKey(), present()
 	})
 	w.offerModule(t, "1.0.0", "")
 	w.origin.AddModule(origintest.Module{Name: "acme/private/aws", Version: "1.0.0"})

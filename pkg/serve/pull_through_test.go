@@ -559,7 +559,7 @@ func TestPullThroughEvidence(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.pulls.Source = origin.New(origin.Options{
-		HTTP: registrytest.Client(t, w.originCA), GitHub: github, Lifetime: time.Millisecond,
+		HTTP: registrytest.Client(t, w.originCA), GitHub: github, Lifetime: time.Nanosecond,
 		Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
 	})
 	w.pulls.Publish.Attestations, w.pulls.Publish.AutoSBOM = publish.AttestationsRequire, true

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
@@ -63,16 +62,16 @@ func newPullThrough(tb testing.TB, over func(testing.TB, ...func(*serve.Options)
 	t.pulls = pullthrough.Options{
 		Patterns: []provider.Pattern{pattern},
 		Source: origin.New(origin.Options{
-			HTTP: registrytest.Client(tb, ca), Lifetime: time.Millisecond,
+			HTTP: registrytest.Client(tb, ca), Lifetime: time.Nanosecond,
 			Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/providers/"},
 		}),
 		Open:    func(ref template.Reference) (repository.Repository, error) { return t.open(ref) },
 		Publish: publish.Options{Verify: trust.Policy{}.VerifyOffered},
 		Backoff: func(int) time.Duration { return 0 },
-		Dir:     tb.TempDir(),
+		Dir:     tb.TempDir(), MaxQueue: patience.Limit,
 	}
 	modules := origin.NewModules(origin.Options{
-		HTTP: registrytest.Client(tb, ca), Lifetime: time.Millisecond,
+		HTTP: registrytest.Client(tb, ca), Lifetime: time.Nanosecond,
 		Services: map[svchost.Hostname]string{provider.DefaultHost: "https://" + host + "/v1/modules/"},
 	})
 	t.pulls.ModuleSource, t.pulls.MirrorModule = modules, module.MirrorOptions{}.PublishFunc(modules)
@@ -108,26 +107,7 @@ func (t *pullThroughWorld) replica(tb testing.TB) *serve.Server {
 // end waits until a mirror operation has finished.
 func (t *pullThroughWorld) end(tb testing.TB) pullthrough.Event {
 	tb.Helper()
-	select {
-	case e := <-t.ended:
-		return e
-	case <-time.After(patience.Of(time.Minute)):
-		tb.Fatal("no mirror operation finished")
-		return pullthrough.Event{}
-	}
-}
-
-// get sends a request as clients do. It retries if the server times out, which happens
-// on a busy machine.
-func (t *pullThroughWorld) get(tb testing.TB, path string, headers ...string) *httptest.ResponseRecorder {
-	tb.Helper()
-	for {
-		got := t.world.get(tb, path, headers...)
-		if got.Code != http.StatusGatewayTimeout || tb.Context().Err() != nil {
-			return got
-		}
-		<-time.After(50 * time.Millisecond)
-	}
+	return <-t.ended
 }
 
 // stages returns the stages of all events.

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	pgperrors "github.com/ProtonMail/go-crypto/openpgp/errors"
@@ -260,7 +259,7 @@ func TestHosts(t *testing.T) {
   repository = "`+theirs.template+`"
   as = "example.org"
 }`)
-		o.Key, o.Now = access.NewArchiveKey(), time.Now
+		o.Key, o.Now = access.NewArchiveKey(), present()
 		o.BaseURL = &url.URL{Scheme: "https", Host: "tofu.example.com", Path: "/providers/"}
 	})
 	w.push(t, rocket{version: "1.0.0", key: author})

@@ -120,7 +120,7 @@ type storedPackage struct {
 }
 
 func newRepositoryCache(o Options) *repositoryCache {
-	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, requests: make(chan struct{}, maxConcurrentRequests), events: o.Events}
+	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, timeouts: o.timeouts, requests: make(chan struct{}, maxConcurrentRequests), events: o.Events}
 	forever := changing
 	forever.maxAge = 0
 	rc := &repositoryCache{
@@ -179,7 +179,7 @@ func (rc *repositoryCache) list(ctx context.Context, q providerQuery) (listing, 
 // provider. The result doesn't depend on the caller, because an address must refer to
 // the same provider for everyone.
 func (rc *repositoryCache) find(ctx context.Context, q providerQuery) (listing, cacheState, error) {
-	ctx, cancel := context.WithTimeout(ctx, maxWait) // shared by the requests to all repositories
+	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response) // shared by the requests to all repositories
 	defer cancel()
 	candidates, err := rc.open(q)
 	if err != nil {

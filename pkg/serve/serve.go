@@ -100,7 +100,7 @@ func (s *Server) Probes() http.Handler {
 
 func (s *Server) exchange(w http.ResponseWriter, r *http.Request) *exchange {
 	client := s.client(r)
-	x := &exchange{writer: &writer{ResponseWriter: w, control: http.NewResponseController(w), memory: s.memory, client: s.network(client)}, r: r}
+	x := &exchange{writer: &writer{ResponseWriter: w, control: http.NewResponseController(w), timeout: s.options.timeouts.write, memory: s.memory, client: s.network(client)}, r: r}
 	x.event = RequestEvent{Route: routeUnknown, Method: r.Method, Path: "?", Client: client}
 	return x
 }
@@ -143,7 +143,7 @@ func (s *Server) serve(x *exchange) error {
 		// The server never reads request bodies, and a slow body must not keep the
 		// connection open.
 		h.Set("Connection", "close")
-		_ = x.control.SetReadDeadline(time.Now().Add(time.Second))
+		_ = x.control.SetReadDeadline(time.Now().Add(s.options.timeouts.body))
 	}
 	showErrorPage := func(status int, text string) { s.writePage(x, status, text) }
 	elements, err := s.pathElements(x.r.URL)
@@ -189,7 +189,7 @@ func (s *Server) ready(x *exchange) error {
 	if s.options.Ready == nil {
 		return s.health(x)
 	}
-	ctx, cancel := context.WithTimeout(x.r.Context(), maxWait)
+	ctx, cancel := context.WithTimeout(x.r.Context(), s.options.timeouts.response)
 	defer cancel()
 	err := s.options.Ready(ctx)
 	switch {

@@ -19,6 +19,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -49,6 +50,10 @@ func (c *clock) Forward(d time.Duration) {
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
+
+// present returns a stopped clock with the current time. Servers that sign links need it,
+// because links expire by the system clock.
+func present() func() time.Time { return (&clock{now: time.Now()}).Now }
 
 // world is a server backed by a repository with releases of acme/rocket.
 type world struct {
@@ -124,6 +129,7 @@ func (w *world) start(tb testing.TB, options []func(*serve.Options)) {
 			},
 		},
 	}
+	serve.SetTimeouts(&o, patience.Limit)
 	for _, set := range options {
 		set(&o)
 	}

@@ -247,9 +247,9 @@ func TestPruneMirrors(t *testing.T) {
 	checkMirror(t, m)
 	must(t, m.Close())
 	// 2. The least recently used entry is removed first.
-	long := time.Now().Add(-time.Hour)
+	long := time.Now().Add(-48 * time.Hour)
 	must(t, os.Chtimes(filepath.Join(filepath.Dir(m.Dir()), "record"), long, long))
-	p, err = other.Prune(t.Context(), store.PruneOptions{MaxAge: new(time.Minute)})
+	p, err = other.Prune(t.Context(), store.PruneOptions{MaxAge: new(24 * time.Hour)})
 	must(t, err)
 	if len(p.Removed) != 1 || p.Removed[0].Kind != "mirror" || len(p.Kept) != 2 {
 		t.Errorf("removed %v, kept %v", p.Removed, p.Kept)

@@ -21,6 +21,7 @@ type filled struct {
 	*store.Store
 	dir     string
 	digests []digest.Digest
+	used    []time.Time
 }
 
 func newFilled(t *testing.T) filled {
@@ -37,9 +38,9 @@ func newFilled(t *testing.T) filled {
 			d = putTree(t, f.Store, map[string]string{"file": fmt.Sprintf("file no. %d", i)})
 			record = treePath(f.dir, d, "record")
 		}
-		at := time.Now().Add(time.Duration(i-4) * 24 * time.Hour)
+		at := time.Now().Truncate(time.Second).Add(time.Duration(i-4) * 24 * time.Hour)
 		must(t, os.Chtimes(record, at, at))
-		f.digests = append(f.digests, d)
+		f.digests, f.used = append(f.digests, d), append(f.used, at)
 	}
 	return f
 }
@@ -73,7 +74,7 @@ func TestEntries(t *testing.T) {
 	}
 	for i, e := range entries {
 		kind := []string{"zip", "unpacked"}[i%2]
-		if days := time.Since(e.Used).Hours() / 24; e.Kind != kind || e.Size < 10 || days < float64(4-i)-0.1 || days > float64(4-i)+0.1 {
+		if e.Kind != kind || e.Size < 10 || !e.Used.Equal(f.used[i]) {
 			t.Errorf("no. %d is %+v", i, e)
 		}
 	}

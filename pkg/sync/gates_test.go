@@ -12,6 +12,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
@@ -29,7 +30,7 @@ func (m *mirrored) gate(t *testing.T) (decide func(answer string)) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "answer")
-	*m.declaration.Gates() = gate.Gates{{Name: "scan", Named: true, Command: []string{self, asGate, file}}}
+	*m.declaration.Gates() = gate.Gates{{Name: "scan", Named: true, Command: []string{self, asGate, file}, Timeout: patience.Limit}}
 	return func(answer string) {
 		t.Helper()
 		if err := os.WriteFile(file, []byte(answer), 0o600); err != nil {

@@ -187,39 +187,51 @@ func TestRequestsPerProvider(t *testing.T) {
 }
 
 // BenchmarkPlan creates plans for providers with 50 existing versions for 10 platforms.
-// The reported memory includes the registries. The benchmark fails if the check level
-// tags takes more than a minute or 1 GiB, or if the time does not grow linearly with
-// the number of providers.
+// The reported memory includes the registries. The benchmark fails if a plan at the check
+// level tags needs more than one version list and one tag list per provider or more than
+// 1 GiB, or if the number of allocations does not grow linearly with the number of
+// providers.
 func BenchmarkPlan(b *testing.B) {
 	for _, check := range []repository.Depth{repository.DepthTags, repository.DepthIndex} {
 		b.Run(check.String(), func(b *testing.B) {
-			perProvider := map[int]time.Duration{}
+			perProvider := map[int]float64{}
 			for _, n := range []int{500, 4000} {
 				b.Run(strconv.Itoa(n), func(b *testing.B) {
 					f := newFleet(b, 50, 10)
 					debug.FreeOSMemory()
 					var highest uint64
+					allocated := allocations()
 					for b.Loop() {
 						stop, peak := watchMemory(b.Context())
 						f.plan(b, n, check)
 						stop()
 						highest = max(highest, <-peak)
 					}
-					perProvider[n] = b.Elapsed() / time.Duration(b.N*n)
+					providers := float64(b.N * n)
+					perProvider[n] = float64(allocations()-allocated) / providers
 					b.ReportMetric(float64(highest)/(1<<20), "peak-MiB")
-					b.ReportMetric(float64(f.lists.Load())/float64(b.N*n), "origin-requests/provider")
-					b.ReportMetric(float64(f.tagLists.Load())/float64(b.N*n), "tag-lists/provider")
-					b.ReportMetric(float64(f.manifests.Load())/float64(b.N*n), "manifests/provider")
-					if took := b.Elapsed() / time.Duration(b.N); check == repository.DepthTags && (took > time.Minute || highest > 1<<30) {
-						b.Errorf("planning took %s and %d MiB", took, highest>>20)
+					b.ReportMetric(perProvider[n], "allocations/provider")
+					b.ReportMetric(float64(f.lists.Load())/providers, "origin-requests/provider")
+					b.ReportMetric(float64(f.tagLists.Load())/providers, "tag-lists/provider")
+					b.ReportMetric(float64(f.manifests.Load())/providers, "manifests/provider")
+					requests := f.lists.Load() + f.tagLists.Load() + f.manifests.Load() + f.others.Load()
+					if check == repository.DepthTags && (float64(requests) > 2*providers || highest > 1<<30) {
+						b.Errorf("planning took %s and %d MiB", f.requests(), highest>>20)
 					}
 				})
 			}
 			if few, many := perProvider[500], perProvider[4000]; few > 0 && many > 2*few {
-				b.Errorf("planning takes %s per provider for 500 providers, and %s for 4,000", few, many)
+				b.Errorf("planning makes %.0f allocations per provider for 500 providers, and %.0f for 4,000", few, many)
 			}
 		})
 	}
+}
+
+// allocations returns the number of allocations that this process has made.
+func allocations() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }
 
 // watchMemory samples the memory of this process until stop is called. It then sends

@@ -71,6 +71,10 @@ type Options struct {
 	// [spool.DefaultMaxDisk] is used. A zip that exceeds the limit is mirrored without
 	// a temporary file, and clients can then fetch it from the repository.
 	MaxDisk int64
+	// MaxQueue limits how long [Puller.Fetch] waits until a zip's size is known,
+	// including the waits for a slot, the repository, and the origin. If zero, the limit
+	// is 45 seconds.
+	MaxQueue time.Duration
 	// OnEvent, if not nil, is called for each event, possibly concurrently.
 	OnEvent func(Event)
 	// Backoff returns the pause before a retry. If nil, the first pause is half a

@@ -13,8 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// maxQueue limits how long callers wait until a zip's size is known, including the
-// waits for a slot, the repository, and the origin. HTTP/2 connections are often closed
+// maxQueue is the default of [Options.MaxQueue]. HTTP/2 connections are often closed
 // after a minute without data.
 const maxQueue = 45 * time.Second
 
@@ -69,7 +68,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	if err != nil {
 		return nil, err
 	}
-	waiting, cancel := context.WithTimeoutCause(ctx, maxQueue, ErrBusy)
+	waiting, cancel := context.WithTimeoutCause(ctx, p.options.MaxQueue, ErrBusy)
 	defer cancel()
 	approved := j.approved
 	if p.options.Publish.Gates != nil {

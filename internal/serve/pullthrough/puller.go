@@ -71,6 +71,7 @@ func New(o Options) (*Puller, error) {
 	if o.Cooldown.Now == nil {
 		o.Cooldown.Now = o.Now
 	}
+	o.MaxQueue = cmp.Or(o.MaxQueue, maxQueue)
 	p := &Puller{
 		options: o, publisher: new(publish.Publisher), turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), pool: spool.NewPool(o.Dir, o.MaxDisk, o.Backoff),
 		jobs:     map[jobKey]*job{},

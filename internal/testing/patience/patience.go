@@ -8,6 +8,3 @@ import "time"
 // it never to pass: a machine that is a hundred times slower still meets it. A test that
 // waits for an event needs no limit. If it hangs, go test's own timeout prints all stacks.
 const Limit = time.Hour
-
-// Of returns limit, extended if the test was built with the race detector.
-func Of(limit time.Duration) time.Duration { return limit * factor }

@@ -24,9 +24,9 @@ const (
 	// maxMeasured is the maximum number of packages that one call to Release downloads
 	// concurrently.
 	maxMeasured = 4
-	// maxWait is the maximum time for the first response of an origin registry. In an
-	// isolated network, connections can hang.
-	maxWait = 15 * time.Second
+	// originTimeout is the default of Source.originTimeout. It is short, because
+	// connections can hang in an isolated network.
+	originTimeout = 15 * time.Second
 	// maxCompared is the maximum number of other versions to search for a hash.
 	maxCompared = 4
 )
@@ -63,7 +63,7 @@ func (s *Source) originRelease(ctx context.Context, a provider.Address, v provid
 	if _, skip := s.unavailable.Load(a.Host); skip || s.options.Origin == nil {
 		return r, false, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, maxWait)
+	limited, cancel := context.WithTimeout(ctx, s.originTimeout)
 	defer cancel()
 	_, err = s.options.Origin.Versions(limited, a)
 	missing := errors.Is(err, provider.ErrProviderNotFound)

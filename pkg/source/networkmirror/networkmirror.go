@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
@@ -46,6 +47,8 @@ type Source struct {
 	measured  memo.Memo[packageKey, measured]
 	// unavailable contains the hosts of origin registries that did not respond.
 	unavailable sync.Map
+	// originTimeout is the maximum time for the first response of an origin registry.
+	originTimeout time.Duration
 }
 
 var _ provider.Capable = (*Source)(nil)
@@ -99,7 +102,7 @@ func New(base *url.URL, o Options) *Source {
 	if o.OnNote == nil {
 		o.OnNote = func(string) {}
 	}
-	return &Source{base: base, options: o, downloads: transfer.Downloader{Client: o.HTTP, Pool: schedule.NewOriginRequests()}}
+	return &Source{base: base, options: o, downloads: transfer.Downloader{Client: o.HTTP, Pool: schedule.NewOriginRequests()}, originTimeout: originTimeout}
 }
 
 // Versions returns the versions that the mirror lists. Invalid versions are ignored.

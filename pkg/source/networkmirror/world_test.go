@@ -15,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -173,7 +174,9 @@ func (w *world) source(t *testing.T) *networkmirror.Source {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return networkmirror.New(base, w.options)
+	s := networkmirror.New(base, w.options)
+	s.SetOriginTimeout(patience.Limit)
+	return s
 }
 
 // read reads a release and its zips.

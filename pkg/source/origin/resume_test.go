@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"testing"
-	"time"
+	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -75,7 +75,7 @@ func weakly(fault origintest.Fault) origintest.Fault {
 
 // dated responds with a Last-Modified date, and serves ranges for this date.
 func dated(fault origintest.Fault) origintest.Fault {
-	const date = "Sat, 01 Feb 2025 03:04:05 GMT"
+	const date = "Sat, 01 Feb 1997 03:04:05 GMT" // earlier than the time in a bubble
 	return func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		if r.Header.Get("Range") != "" && r.Header.Get("If-Range") != date {
 			http.Error(w, "which one?", http.StatusPreconditionFailed)
@@ -100,26 +100,27 @@ func TestZipResumes(t *testing.T) {
 	for _, test := range resumptions(int64(len(zip))) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, test.options)
-			w.useClient(t, httpclient.Options{Timeout: patience.Of(2 * time.Second)})
-			w.add(t, origintest.Release{Version: "2.0.0", Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: zip}}})
-			for _, fault := range test.faults {
-				w.origin.Misbehave(origintest.Zip, fault, 1)
-			}
-			got, err := w.download(t.Context(), t, "2.0.0")
-			switch {
-			case test.transient == nil:
-				if err != nil || !bytes.Equal(got, zip) {
-					t.Errorf("%d of %d bytes came, %v", len(got), len(zip), err)
+			synctest.Test(t, func(t *testing.T) {
+				w := newMemoryWorld(t, test.options)
+				w.add(t, origintest.Release{Version: "2.0.0", Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: zip}}})
+				for _, fault := range test.faults {
+					w.origin.Misbehave(origintest.Zip, fault, 1)
 				}
-			case err == nil || httpclient.IsTransient(err) != *test.transient || len(got) >= len(zip):
-				t.Errorf("%d of %d bytes came, transient should be %t: %v", len(got), len(zip), *test.transient, err)
-			case test.as != nil && !errors.As(err, test.as):
-				t.Errorf("want a %T, got %v", test.as, err)
-			}
-			if n := w.origin.Requests()[origintest.Zip]; n != test.requests {
-				t.Errorf("%d requests, not %d", n, test.requests)
-			}
+				got, err := w.download(t.Context(), t, "2.0.0")
+				switch {
+				case test.transient == nil:
+					if err != nil || !bytes.Equal(got, zip) {
+						t.Errorf("%d of %d bytes came, %v", len(got), len(zip), err)
+					}
+				case err == nil || httpclient.IsTransient(err) != *test.transient || len(got) >= len(zip):
+					t.Errorf("%d of %d bytes came, transient should be %t: %v", len(got), len(zip), *test.transient, err)
+				case test.as != nil && !errors.As(err, test.as):
+					t.Errorf("want a %T, got %v", test.as, err)
+				}
+				if n := w.origin.Requests()[origintest.Zip]; n != test.requests {
+					t.Errorf("%d requests, not %d", n, test.requests)
+				}
+			})
 		})
 	}
 }

@@ -1,9 +1,11 @@
 package origin_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -15,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
@@ -31,6 +34,7 @@ var (
 // world is an origin registry with a few releases, and a client configuration for it.
 type world struct {
 	ca      *testca.CA
+	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for the system's network
 	origin  *origintest.Origin
 	server  *httptest.Server
 	address provider.Address
@@ -48,7 +52,30 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 	}
 	w := &world{ca: ca, origin: origintest.New(o)}
 	w.server = serve(t, ca, w.origin)
-	w.useClient(t, httpclient.Options{Timeout: patience.Of(5 * time.Second)})
+	w.useClient(t, httpclient.Options{Timeout: patience.Limit})
+	w.fill(t)
+	return w
+}
+
+// newMemoryWorld is like newWorld, but uses an in-memory network and the default timeouts,
+// for tests in synctest bubbles.
+func newMemoryWorld(t *testing.T, o origintest.Options) *world {
+	t.Helper()
+	ca, err := testca.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	network := memnet.New()
+	w := &world{ca: ca, dial: network.Dial, origin: origintest.New(o)}
+	w.server = serveOn(t, ca, w.origin, network.Listen("localhost:8443"))
+	w.useClient(t, httpclient.Options{})
+	w.fill(t)
+	return w
+}
+
+// fill adds the provider to the origin registry.
+func (w *world) fill(t *testing.T) {
+	t.Helper()
 	w.address = address(t, w.host()+"/acme/thing")
 	w.zips = map[provider.Platform][]byte{haiku: zipOf(t, "haiku"), plan9: zipOf(t, "plan9")}
 	for _, version := range []string{"1.0.0", "1.10.0-beta1", "latest", "0.1.0", "1.2.0"} {
@@ -57,7 +84,6 @@ func newWorld(t *testing.T, o origintest.Options) *world {
 		}})
 	}
 	w.add(t, w.release())
-	return w
 }
 
 // release returns version 1.2.3. Tests can modify the release and add it again.
@@ -84,7 +110,7 @@ func (w *world) useClient(t *testing.T, o httpclient.Options) {
 	if err := os.WriteFile(o.CAFile, w.ca.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.FirstWait = time.Microsecond
+	o.FirstWait, o.Dial = time.Microsecond, w.dial
 	client, err := httpclient.New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -127,11 +153,20 @@ func (w *world) text(err error) string {
 // serve starts a TLS server on a loopback address.
 func serve(t *testing.T, ca *testca.CA, h http.Handler) *httptest.Server {
 	t.Helper()
+	return serveOn(t, ca, h, nil)
+}
+
+// serveOn is like serve, but uses the given listener unless it is nil.
+func serveOn(t *testing.T, ca *testca.CA, h http.Handler, l net.Listener) *httptest.Server {
+	t.Helper()
 	config, err := ca.ServerConfig("127.0.0.1", "localhost")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httptest.NewUnstartedServer(h)
+	s := &httptest.Server{Listener: l, Config: &http.Server{Handler: h}}
+	if l == nil {
+		s = httptest.NewUnstartedServer(h)
+	}
 	s.TLS = config
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
 	s.StartTLS()

@@ -1,5 +1,0 @@
-//go:build !race
-
-package patience
-
-const factor = 1
