@@ -233,8 +233,8 @@ func isolated(t *testing.T, program string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestKilledBundles kills or interrupts the creation and the import of a bundle at random
-// times. Afterward, existing parts must be complete, tags must have all their content,
+// TestKilledBundles kills or interrupts the creation and the import of a bundle at
+// different steps. Afterward, existing parts must be complete, tags must have all their content,
 // and the next run must succeed.
 func TestKilledBundles(t *testing.T) {
 	t.Parallel()
@@ -247,7 +247,7 @@ func TestKilledBundles(t *testing.T) {
 	create := func(out string) []string {
 		return []string{"bundle", "create", "acme/kill", "--all", "--from", from, "--part-size", "5MB", "--out", out, "--quiet"}
 	}
-	createTime := duration(t, create(whole)...)
+	run(t, programs.tofuOCI, create(whole)...)
 	parts, err := filepath.Glob(filepath.Join(dir, "whole.*.tar"))
 	if err != nil || len(parts) < 3 {
 		t.Fatalf("%d parts, %v", len(parts), err)
@@ -256,16 +256,18 @@ func TestKilledBundles(t *testing.T) {
 	importInto := func(to string) []string {
 		return append([]string{"bundle", "import", "--to", to, "--ca-file", world.caFile, "--quiet"}, parts...)
 	}
-	importTime := duration(t, importInto(host+"/undisturbed/{type}")...)
-	for seed := range killSeeds {
+	importing := newSteps(0)
+	run(t, programs.tofuOCI, importInto(importing.through(t, host, host+"/undisturbed/{type}"))...)
+	for seed := range int64(killSeeds) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			random := rand.New(rand.NewPCG(uint64(seed), 4))
 			signal := []os.Signal{os.Kill, os.Interrupt}[seed%2]
 			layout := t.TempDir()
 			// 1. Kill bundle create, and complete the bundle.
 			out := filepath.Join(layout, "whole.tar")
-			stop(t, signal, random.Int64N(int64(createTime)), layout, create(out)...)
+			s := newSteps(0)
+			s.watch(t, layout, part(killZips*killZip, seed))
+			stop(t, signal, s, layout, create(out)...)
 			some, _ := filepath.Glob(filepath.Join(layout, "whole.*.tar"))
 			for _, part := range some {
 				same(t, filepath.Join(dir, filepath.Base(part)), part)
@@ -279,7 +281,12 @@ func TestKilledBundles(t *testing.T) {
 			if seed%4 > 1 {
 				to = "oci-layout:" + filepath.ToSlash(layout) + "/{type}"
 			}
-			stop(t, signal, random.Int64N(int64(importTime)), layout, importInto(to)...)
+			s = newSteps(part(importing.taken.Load(), seed))
+			if seed%4 > 1 {
+				s = newSteps(0)
+				s.watch(t, layout, part(killZips*killZip, seed))
+			}
+			stop(t, signal, s, layout, importInto(s.through(t, host, to))...)
 			if len(versions(t, to)) > 0 {
 				pullAll(t, to, t.TempDir(), zips)
 			}

@@ -62,7 +62,7 @@ func TestMirrorClosure(t *testing.T) {
 		return installedIn(t, dir)
 	}
 	want := install(origin.config)
-	url, _ := startServe(t, "--modules-from", to)
+	url := startServe(t, "--modules-from", to).URL
 	origin.stop()
 	gitMirror, _ := serveHandler(t, origin.repositories)
 	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--git-mirror", strings.TrimPrefix(origin.gitURL, "https://")+"="+gitMirror)

@@ -17,9 +17,9 @@ func TestCooldown(t *testing.T) {
 	t.Parallel()
 	const older = "0.14.1"
 	old, young := world.release, world.release
-	old.Version, old.Modified = older, time.Now().Add(-73*time.Hour)
+	old.Version, old.Modified = older, time.Now().Add(-100*time.Hour)
 	old.Sums, old.Signature, old.Keys = nil, nil, nil // these fields belong to the newer version
-	young.Modified = time.Now().Add(-71 * time.Hour)
+	young.Modified = time.Now().Add(-time.Hour)
 	_, config := serveOrigin(t, origintest.Options{}, old, young)
 	host := startRegistry(t)
 	to := host + "/cooldown/{namespace}/{type}"

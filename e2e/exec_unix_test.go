@@ -104,7 +104,7 @@ const sleeping = `terraform {
     time = { source = "hashicorp/time", version = "` + fixture.TimeVersion + `" }
   }
 }
-resource "time_sleep" "long" { create_duration = "10m" }
+resource "time_sleep" "long" { create_duration = "1000h" }
 `
 
 // underWay is the message that tofu prints when the provider has worked for ten

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,13 +19,22 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// killSeeds is the number of runs that the test kills or interrupts for each kind of
-// repository.
-const killSeeds = 16
+const (
+	// killSeeds is the number of runs that the test kills or interrupts for each kind of
+	// repository.
+	killSeeds = 16
+	killZips  = 6
+	killZip   = 2 << 20 // bytes without the zip format
+)
+
+// part returns the part of a total amount after which the run with the number seed is
+// killed. The parts increase evenly from 1 to the total.
+func part(total, seed int64) int64 { return max(1, total*seed/(killSeeds-1)) }
 
 // killed returns a release with many small zips, so that a run consists of many steps.
 // It also maps the zips' file names to their digests.
@@ -32,14 +43,14 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	random := rand.NewChaCha8([32]byte{1})
 	release := origintest.Release{Namespace: "acme", Type: "kill", Version: "1.0.0", Archives: map[provider.Platform]origintest.Archive{}}
 	digests := map[string]digest.Digest{}
-	for i := range 6 {
+	for i := range killZips {
 		var content bytes.Buffer
 		archive := zip.NewWriter(&content)
 		entry, err := archive.CreateHeader(&zip.FileHeader{Name: "terraform-provider-kill_v1.0.0", Method: zip.Store})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.CopyN(entry, random, 2<<20); err != nil {
+		if _, err := io.CopyN(entry, random, killZip); err != nil {
 			t.Fatal(err)
 		}
 		if err := archive.Close(); err != nil {
@@ -52,7 +63,7 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 	return release, digests
 }
 
-// TestKilledRuns kills mirror and pull at random times. In every second run, it
+// TestKilledRuns kills mirror and pull at different steps. In every second run, it
 // interrupts them with Ctrl-C instead. After each run, the graph of every tag must be
 // complete, every file with a final name must be correct, and the next run must
 // succeed. After Ctrl-C, no temporary files may remain. The next run must remove old
@@ -60,46 +71,74 @@ func killed(t *testing.T) (origintest.Release, map[string]digest.Digest) {
 func TestKilledRuns(t *testing.T) {
 	t.Parallel()
 	release, digests := killed(t)
-	_, config := serveOrigin(t, origintest.Options{}, release)
+	origin := origintest.New(origintest.Options{})
+	if err := origin.Add(t.Context(), release); err != nil {
+		t.Fatal(err)
+	}
 	host := startRegistry(t)
-	within := duration(t, "mirror", "acme/kill", "--to", host+"/undisturbed/{type}", "--config", config, "--ca-file", world.caFile)
 	var cut atomic.Int32
 	t.Cleanup(func() {
-		t.Logf("%d of %d mirror runs were killed before their tag, within %s", cut.Load(), 2*killSeeds, within)
+		t.Logf("%d of %d mirror runs were killed before their tag", cut.Load(), 2*killSeeds)
 		if cut.Load() == 0 {
 			t.Error("no run was killed before it wrote its tag")
 		}
 	})
 	for _, kind := range []string{"layout", "registry"} {
-		for seed := range killSeeds {
+		// mirrorTo and pullFrom return the arguments of a run whose transfers take steps.
+		mirrorTo := func(t *testing.T, s *steps, repository string) []string {
+			t.Helper()
+			config := filepath.Join(t.TempDir(), "origin.tofurc")
+			write(t, config, fixture.CLIConfig(s.serve(t, origin)))
+			return []string{"mirror", "acme/kill", "--to", s.through(t, host, repository), "--config", config, "--ca-file", world.caFile, "--quiet"}
+		}
+		pullFrom := func(t *testing.T, s *steps, repository, dir string) []string {
+			t.Helper()
+			return pullArgs(s.through(t, host, repository), dir)
+		}
+		// 1. Count the steps of complete runs.
+		undisturbed, whole := host+"/undisturbed/{type}", t.TempDir()
+		if kind == "layout" {
+			undisturbed = "oci-layout:" + filepath.ToSlash(whole) + "/{type}"
+		}
+		mirroring, pulling := newSteps(0), newSteps(0)
+		run(t, programs.tofuOCI, mirrorTo(t, mirroring, undisturbed)...)
+		run(t, programs.tofuOCI, pullFrom(t, pulling, undisturbed, t.TempDir())...)
+		for seed := range int64(killSeeds) {
 			t.Run(fmt.Sprintf("%s/%d", kind, seed), func(t *testing.T) {
 				t.Parallel()
-				repository := fmt.Sprintf("%s/kill%d/{type}", host, seed)
-				layout := t.TempDir()
+				repository, layout := fmt.Sprintf("%s/kill%d/{type}", host, seed), t.TempDir()
 				if kind == "layout" {
 					repository = "oci-layout:" + filepath.ToSlash(layout) + "/{type}"
 				}
-				random := rand.New(rand.NewPCG(uint64(seed), 2))
 				signal := []os.Signal{os.Kill, os.Interrupt}[seed%2]
-				// 1. Kill mirror runs. After each run, the tag is either complete or
+				// 2. Kill mirror runs. After each run, the tag is either complete or
 				// missing.
-				mirror := []string{"mirror", "acme/kill", "--to", repository, "--config", config, "--ca-file", world.caFile, "--quiet"}
-				stop(t, signal, random.Int64N(int64(within)), layout, mirror...)
+				s := newSteps(part(mirroring.taken.Load(), seed))
+				if kind == "layout" && seed%4 > 1 {
+					s = newSteps(0)
+					s.watch(t, layout, part(written(whole), seed))
+				}
+				stop(t, signal, s, layout, mirrorTo(t, s, repository)...)
 				tagged := versions(t, repository)
 				if len(tagged) == 0 {
 					cut.Add(1)
 				} else {
 					pullAll(t, repository, t.TempDir(), digests)
 				}
-				// 2. Run mirror to completion.
-				run(t, programs.tofuOCI, mirror...)
+				// 3. Run mirror to completion.
+				run(t, programs.tofuOCI, mirrorTo(t, newSteps(0), repository)...)
 				checkTemporary(t, layout)
-				// 3. Kill pull runs. After each run, files with a final name are
+				// 4. Kill pull runs. After each run, files with a final name are
 				// correct.
 				dir := t.TempDir()
-				stop(t, signal, random.Int64N(int64(within)), dir, pullArgs(repository, dir)...)
+				s = newSteps(part(pulling.taken.Load(), seed))
+				if kind == "layout" {
+					s = newSteps(0)
+					s.watch(t, dir, part(killZips*killZip, seed))
+				}
+				stop(t, signal, s, dir, pullFrom(t, s, repository, dir)...)
 				checkFiles(t, dir, digests)
-				// 4. Run pull to completion.
+				// 5. Run pull to completion.
 				pullAll(t, repository, dir, digests)
 				checkTemporary(t, dir)
 			})
@@ -107,26 +146,125 @@ func TestKilledRuns(t *testing.T) {
 	}
 }
 
-// duration returns the duration of a complete run.
-func duration(t *testing.T, args ...string) time.Duration {
-	t.Helper()
-	began := time.Now()
-	run(t, programs.tofuOCI, args...)
-	return time.Since(began)
+// steps counts the requests of a program, and the reads and writes of their bodies. At
+// the last step, all requests wait until the program has exited, so that the program
+// can't continue before it receives a signal.
+type steps struct {
+	// last is the number of the last step. If last is 0, the number of steps is unlimited.
+	last            int64
+	taken           atomic.Int64
+	reached, exited chan struct{}
 }
 
-// stop runs tofu-oci, which writes to dir, and sends it a signal after the given number
-// of nanoseconds. Afterward, stop sets the modification time of temporary files in dir
-// to two days ago.
-func stop(t *testing.T, signal os.Signal, after int64, dir string, args ...string) {
+func newSteps(last int64) *steps {
+	return &steps{last: last, reached: make(chan struct{}), exited: make(chan struct{})}
+}
+
+func (s *steps) take() {
+	n := s.taken.Add(1)
+	if n == s.last {
+		close(s.reached)
+	}
+	if s.last > 0 && n >= s.last {
+		<-s.exited
+	}
+}
+
+// serve serves a handler whose requests take steps, and returns its URL.
+func (s *steps) serve(t *testing.T, h http.Handler) (url string) {
+	t.Helper()
+	url, stop, err := fixture.Serve(t.Context(), world.ca, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.take()
+		r.Body = stepReader{r.Body, s}
+		h.ServeHTTP(stepWriter{w, s}, r)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	return url
+}
+
+// through returns a repository in the registry at host, with the host of a proxy whose
+// requests take steps. It returns image layouts unchanged.
+func (s *steps) through(t *testing.T, host, repository string) string {
+	t.Helper()
+	if !strings.HasPrefix(repository, host) {
+		return repository
+	}
+	proxy := registryProxy(host)
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // the program is killed
+	url := s.serve(t, proxy)
+	return strings.TrimPrefix(url, "https://") + strings.TrimPrefix(repository, host)
+}
+
+// watch reaches the last step when the program has written a number of bytes to files in
+// a directory. Writing a file takes no step, so watch polls.
+func (s *steps) watch(t *testing.T, dir string, bytes int64) {
+	t.Helper()
+	bytes += written(dir)
+	go func() {
+		for written(dir) < bytes {
+			select {
+			case <-s.exited:
+				return
+			case <-time.After(time.Millisecond):
+			}
+		}
+		close(s.reached)
+	}()
+}
+
+func written(dir string) (bytes int64) {
+	_ = filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+				bytes += info.Size()
+			}
+		}
+		return nil // the program renames files
+	})
+	return bytes
+}
+
+type stepReader struct {
+	io.ReadCloser
+	s *steps
+}
+
+func (r stepReader) Read(b []byte) (int, error) {
+	r.s.take()
+	return r.ReadCloser.Read(b)
+}
+
+type stepWriter struct {
+	http.ResponseWriter
+	s *steps
+}
+
+func (w stepWriter) Write(b []byte) (int, error) {
+	w.s.take()
+	return w.ResponseWriter.Write(b)
+}
+
+// stop runs tofu-oci, which writes to dir, and sends it a signal at the last step.
+// Afterward, stop sets the modification time of temporary files in dir to two days ago.
+func stop(t *testing.T, signal os.Signal, s *steps, dir string, args ...string) {
 	t.Helper()
 	cmd := command(t, programs.tofuOCI, args...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	timer := time.AfterFunc(time.Duration(after), func() { _ = cmd.Process.Signal(signal) })
-	defer timer.Stop()
-	_ = cmd.Wait()
+	go func() {
+		defer close(s.exited)
+		_ = cmd.Wait()
+	}()
+	select {
+	case <-s.reached:
+		_ = cmd.Process.Signal(signal)
+	case <-s.exited: // this run took fewer steps
+	}
+	<-s.exited
 	switch code := cmd.ProcessState.ExitCode(); {
 	case code == 130: // the program was interrupted
 		checkTemporary(t, dir)
@@ -191,7 +329,7 @@ func versions(t *testing.T, repository string) []string {
 
 func pullArgs(repository, dir string) []string {
 	args := []string{"pull", "acme/kill@1.0.0", "--from", repository, "--dir", dir, "--ca-file", world.caFile, "--quiet"}
-	for i := range 6 {
+	for i := range killZips {
 		args = append(args, "--platform", fmt.Sprintf("plan9_arch%d", i))
 	}
 	return args

@@ -35,7 +35,7 @@ func TestLaunch(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = os.RemoveAll(temporary) })
 		to := filepath.Join(t.TempDir(), "layout")
-		want := regexp.MustCompile(fmt.Sprintf(`(?m)^launched \S+%s %s for %s: %s, started in [0-9.]+m?s, [0-9]+ MiB of memory$`,
+		want := regexp.MustCompile(fmt.Sprintf(`(?m)^launched \S+%s %s for %s: %s, started in [0-9.hms]+, [0-9]+ MiB of memory$`,
 			regexp.QuoteMeta(c.address), regexp.QuoteMeta(c.version), here, c.want))
 		for _, args := range [][]string{
 			{"publish", c.dir, "--provider", c.address, "--to", "oci-layout:" + to, "--launch"},

@@ -164,7 +164,7 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 func TestTofuTrustsAllHashes(t *testing.T) {
 	t.Parallel()
 	m := newLockMirror(t)
-	served, _ := startServe(t, "--from", m.repository)
+	served := startServe(t, "--from", m.repository).URL
 	complete := t.TempDir()
 	write(t, filepath.Join(complete, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
 	locked := m.lock(t, complete)

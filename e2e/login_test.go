@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/crypto/bcrypt"
 
@@ -33,7 +32,7 @@ func TestRegistryCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "htpasswd"), loginName+":"+string(hash)+"\n")
-	tokens, err := fixture.NewTokenServer(loginName, loginSecret, time.Minute)
+	tokens, err := fixture.NewTokenServer(loginName, loginSecret)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/gittest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -36,6 +37,9 @@ var world struct {
 }
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 3 && os.Args[1] == measureCommand {
+		os.Exit(measure(os.Args[2], os.Args[3:]))
+	}
 	os.Exit(runTests(m))
 }
 
@@ -118,12 +122,14 @@ func startRegistryWith(tb testing.TB, auth string) (host string) {
 }
 
 // command returns a command that trusts the test authority. The command uses neither
-// credentials nor the machine's configuration.
+// credentials nor the machine's configuration and caches, and waits for slow servers.
 func command(tb testing.TB, program string, args ...string) *exec.Cmd {
 	tb.Helper()
 	home := tb.TempDir()
 	cmd := exec.CommandContext(tb.Context(), program, args...)
 	cmd.Env = append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "DOCKER_CONFIG="+home, "TF_CLI_CONFIG_FILE=",
+		"XDG_CACHE_HOME=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "TOFU_OCI_CACHE=", "TF_PLUGIN_CACHE_DIR=",
+		"TOFU_OCI_TIMEOUT="+patience.Limit.String(), fmt.Sprintf("TF_REGISTRY_CLIENT_TIMEOUT=%.0f", patience.Limit.Seconds()),
 		"SSL_CERT_FILE="+world.caFile, "CHECKPOINT_DISABLE=1", "TF_IN_AUTOMATION=1")
 	return cmd
 }

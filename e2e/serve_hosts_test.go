@@ -22,8 +22,8 @@ func TestServeHosts(t *testing.T) {
 	hash := sha256.Sum256([]byte("canary-of-ci"))
 	rules := filepath.Join(t.TempDir(), "rules.hcl")
 	write(t, rules, fmt.Sprintf("anonymous {\n  allow = [\"hashicorp/*\"]\n}\ntoken \"ci\" {\n  sha256 = %q\n  allow = [%q]\n}\n", hex.EncodeToString(hash[:]), terraformHost+"/*/*"))
-	both, _ := startServe(t, "--from", public.repository, "--from", private.repository, "--serve-config", rules)
-	alone, _ := startServe(t, "--from", private.repository, "--serve-config", rules)
+	both := startServe(t, "--from", public.repository, "--from", private.repository, "--serve-config", rules).URL
+	alone := startServe(t, "--from", private.repository, "--serve-config", rules).URL
 	byRegistry := strings.TrimPrefix(alone, "https://") + "/hashicorp/time"
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {

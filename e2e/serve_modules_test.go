@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -100,10 +99,10 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 	for name, from := range map[string]string{"registry": startRegistry(t) + "/modules" + variables, "layout": "oci-layout:" + filepath.ToSlash(t.TempDir()) + variables} {
 		pushNestedModules(t, from)
 		for kind, flags := range map[string][]string{"archive": nil, "oci": {"--module-location", "oci"}, "token": {"--serve-config", rules}} {
-			url, log := startServe(t, append(flags, "--modules-from", from)...)
+			server := startServe(t, append(flags, "--modules-from", from)...)
 			for _, c := range clients() {
 				t.Run(name+"/"+kind+"/"+c.name, func(t *testing.T) {
-					redirected := modulesAt(c.registryHost(), url+"/v1/modules/"+c.registryHost()+"/")
+					redirected := modulesAt(c.registryHost(), server.URL+"/v1/modules/"+c.registryHost()+"/")
 					if kind == "token" {
 						redirected += login("https://" + c.registryHost())
 					}
@@ -112,18 +111,18 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 					}
 				})
 			}
-			out, err := os.ReadFile(log)
-			if err != nil || !strings.Contains(string(out), "route=module-archive") || strings.Contains(string(out), "canary") {
+			out, err := server.Stop()
+			if err != nil || !strings.Contains(out, "route=module-archive") || strings.Contains(out, "canary") {
 				t.Errorf("the log contains no archives, or contains a secret: %v\n%s", err, out)
 			}
-			tofuDownloads := strings.Count(string(out), "method=GET path=/module-archive/-/registry.opentofu.org/")
+			tofuDownloads := strings.Count(out, "method=GET path=/module-archive/-/registry.opentofu.org/")
 			if expected := map[bool]int{true: 0, false: 3}[kind == "oci" && name == "registry"]; kind != "token" && tofuDownloads != expected {
 				t.Errorf("%s/%s: tofu downloaded %d archives from the server, want %d", name, kind, tofuDownloads, expected)
 			}
 		}
 		// The URL without a host provides the modules for any host. Clients don't support
 		// module registries at localhost.
-		url, _ := startServe(t, "--modules-from", from)
+		url := startServe(t, "--modules-from", from).URL
 		anyHost := modulesAt("modules.example.com", url+"/v1/modules/")
 		for _, c := range clients() {
 			t.Run(name+"/any host/"+c.name, func(t *testing.T) {
@@ -158,11 +157,11 @@ func TestServePullsModules(t *testing.T) {
 			}
 		}
 	}
-	url, _ := startServe(t, flags...)
+	url := startServe(t, flags...).URL
 	install(url)
 	origin.stop()
 	install(url)
-	restarted, _ := startServe(t, flags...)
+	restarted := startServe(t, flags...).URL
 	install(restarted)
 	verified := run(t, programs.tofuOCI, "verify", "--from", from, "--deep", "--ca-file", world.caFile)
 	for _, c := range clients() {
@@ -180,16 +179,16 @@ func TestServeHostBlock(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
 	run(t, programs.tofuOCI, "module", "push", dir, "--to", modules+"/acme/timer/test", "--version", "1.0.0")
-	url, log := startServe(t, "--from", m.repository, "--modules-from", modules+"/{namespace}/{name}/{system}")
-	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--modules-host", string(provider.DefaultHost)+"="+url+"/v1/providers/")
+	server := startServe(t, "--from", m.repository, "--modules-from", modules+"/{namespace}/{name}/{system}")
+	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", server.URL, "--modules-host", string(provider.DefaultHost)+"="+server.URL+"/v1/providers/")
 	for _, c := range clients() {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "main.tf"), "module \"timer\" {\n  source  = \"registry.opentofu.org/acme/timer/test\"\n  version = \"~> 1.0\"\n}\noutput \"unix\" { value = module.timer.unix }\n")
 		c.run(t, dir, blocks+"provider_installation {\n  direct {}\n}\n", "init")
 		c.run(t, dir, blocks+"provider_installation {\n  direct {}\n}\n", "apply", "-auto-approve")
 	}
-	out, err := os.ReadFile(log)
-	if err != nil || !strings.Contains(string(out), "route=module-archive") || !strings.Contains(string(out), "route=archive") {
+	out, err := server.Stop()
+	if err != nil || !strings.Contains(out, "route=module-archive") || !strings.Contains(out, "route=archive") {
 		t.Errorf("the log doesn't contain the archives of the module and the provider: %v\n%s", err, out)
 	}
 }

@@ -1,8 +1,8 @@
 package e2e_test
 
 import (
-	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +29,8 @@ func TestPullThrough(t *testing.T) {
 	t.Parallel()
 	for name, repository := range emptyRepositories(t) {
 		origin, config := serveOrigin(t, origintest.Options{}, world.release)
-		url, log := startServe(t, "--from", repository, "--pull-through", "hashicorp/*", "--config", config)
+		server := startServe(t, "--from", repository, "--pull-through", "hashicorp/*", "--config", config)
+		url := server.URL
 		var group sync.WaitGroup
 		for _, c := range clients() {
 			group.Go(func() {
@@ -39,7 +40,7 @@ func TestPullThrough(t *testing.T) {
 			})
 		}
 		group.Wait()
-		waitFor(t, log, "mirrored a release")
+		waitForMirrored(t, server)
 		if n := origin.Requests()[origintest.Zip]; n != len(world.release.Archives) {
 			t.Errorf("%s: %d zips were fetched, want %d", name, n, len(world.release.Archives))
 		}
@@ -60,16 +61,16 @@ func TestPullThroughRegistry(t *testing.T) {
 	t.Parallel()
 	repository := emptyRepositories(t)["registry"]
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
-	url, log := startServe(t, "--from", repository, "--pull-through", "hashicorp/time", "--config", config)
+	server := startServe(t, "--from", repository, "--pull-through", "hashicorp/time", "--config", config)
 	for _, c := range clients() {
 		dir := t.TempDir()
-		write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+strings.TrimPrefix(url, "https://")+`/hashicorp/time"`))
+		write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+strings.TrimPrefix(server.URL, "https://")+`/hashicorp/time"`))
 		out := c.run(t, dir, "", "init")
 		if !strings.Contains(out, "self-signed") && !strings.Contains(out, "signed, key ID") {
 			t.Errorf("no report of a verified signature:\n%s", out)
 		}
 	}
-	waitFor(t, log, "mirrored a release")
+	waitForMirrored(t, server)
 	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
 }
 
@@ -81,12 +82,12 @@ func TestPullThroughPendingElsewhere(t *testing.T) {
 	first, second := emptyRepositories(t)["layout"], emptyRepositories(t)["layout"]
 	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--stage", "--to", second, "--config", config, "--ca-file", world.caFile)
 	mirrored := origin.Requests()[origintest.Zip]
-	url, _ := startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config)
+	url := startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config).URL
 	for _, c := range clients() {
 		c.refused(t, timeAddress, networkMirrorAt(url), "was not found in any of the search locations")
 	}
 	run(t, programs.tofuOCI, "promote", "hashicorp/time", "--to", second, "--ca-file", world.caFile)
-	url, _ = startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config)
+	url = startServe(t, "--from", first, "--from", second, "--pull-through", "hashicorp/*", "--config", config).URL
 	clients()[0].install(t, timeAddress, networkMirrorAt(url))
 	if n := origin.Requests()[origintest.Zip]; n != mirrored {
 		t.Errorf("%d zips were fetched, want %d", n, mirrored)
@@ -113,7 +114,7 @@ func TestPullThroughRejected(t *testing.T) {
 			t.Parallel()
 			_, config := serveOrigin(t, origintest.Options{}, test.release)
 			repository := emptyRepositories(t)["layout"]
-			url, _ := startServe(t, append([]string{"--from", repository, "--pull-through", "hashicorp/*", "--config", config}, test.flags...)...)
+			url := startServe(t, append([]string{"--from", repository, "--pull-through", "hashicorp/*", "--config", config}, test.flags...)...).URL
 			for _, c := range clients() {
 				dir := t.TempDir()
 				write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
@@ -132,19 +133,11 @@ func TestPullThroughRejected(t *testing.T) {
 	}
 }
 
-// waitFor waits until the log file contains text.
-func waitFor(t *testing.T, log, text string) {
+// waitForMirrored waits until the server has mirrored a release.
+func waitForMirrored(t *testing.T, server *fixture.Server) {
 	t.Helper()
-	for {
-		out, err := os.ReadFile(log)
-		if err == nil && strings.Contains(string(out), text) {
-			return
-		}
-		select {
-		case <-t.Context().Done():
-			t.Fatalf("the log does not contain %q", text)
-		case <-time.After(50 * time.Millisecond):
-		}
+	if _, err := server.WaitForLog(regexp.MustCompile("mirrored a release")); err != nil {
+		t.Fatal(err)
 	}
 }
 

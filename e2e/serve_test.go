@@ -15,21 +15,20 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// startServe starts tofu-oci serve and returns the server's URL and the path of its
-// log.
-func startServe(t *testing.T, args ...string) (url, log string) {
+// startServe starts tofu-oci serve.
+func startServe(t *testing.T, args ...string) *fixture.Server {
 	t.Helper()
-	dir := t.TempDir()
-	server, err := fixture.StartServer(t.Context(), programs.tofuOCI, dir, "127.0.0.1:0", world.ca, append(args, "--ca-file", world.caFile)...)
+	server, err := fixture.StartServer(t.Context(), programs.tofuOCI, t.TempDir(), world.ca, append(args, "--ca-file", world.caFile, "--timeout", patience.Limit.String())...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(server.Kill)
-	return server.URL, filepath.Join(dir, "serve.log")
+	return server
 }
 
 // client is a program that installs providers.
@@ -74,8 +73,8 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 	_, config := serveOrigin(t, origintest.Options{}, world.release)
 	run(t, programs.tofuOCI, "mirror", "hashicorp/time", "--to", layout, "--config", config, "--ca-file", world.caFile)
 	for name, from := range map[string]string{"registry": m.repository, "layout": layout} {
-		url, log := startServe(t, "--from", from)
-		host := strings.TrimPrefix(url, "https://")
+		server := startServe(t, "--from", from)
+		url, host := server.URL, strings.TrimPrefix(server.URL, "https://")
 		for _, c := range clients() {
 			t.Run(name+"/mirror/"+c.name, func(t *testing.T) {
 				c.install(t, timeAddress, networkMirrorAt(url))
@@ -90,8 +89,8 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 				c.run(t, dir, "", "apply", "-auto-approve")
 			})
 		}
-		out, err := os.ReadFile(log)
-		if err != nil || !strings.Contains(string(out), "route=archive") {
+		out, err := server.Stop()
+		if err != nil || !strings.Contains(out, "route=archive") {
 			t.Errorf("the log contains no archives: %v\n%s", err, out)
 		}
 	}
@@ -102,7 +101,7 @@ func TestServe(t *testing.T) { //nolint:tparallel // the log is read after the s
 func TestServeLockFiles(t *testing.T) {
 	t.Parallel()
 	m := newTimeMirror(t, string(provider.DefaultHost))
-	url, _ := startServe(t, "--from", m.repository)
+	url := startServe(t, "--from", m.repository).URL
 	byRegistry := fixture.CLIConfig(url)
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {
@@ -143,8 +142,8 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read a
 	hash := sha256.Sum256([]byte("canary-of-ci"))
 	rules := filepath.Join(t.TempDir(), "rules.hcl")
 	write(t, rules, fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"hashicorp/*\"]\n}\n", hex.EncodeToString(hash[:])))
-	url, log := startServe(t, "--from", m.repository, "--serve-config", rules)
-	host := strings.TrimPrefix(url, "https://")
+	server := startServe(t, "--from", m.repository, "--serve-config", rules)
+	url, host := server.URL, strings.TrimPrefix(server.URL, "https://")
 	for _, c := range clients() {
 		t.Run(c.name, func(t *testing.T) {
 			c.install(t, timeAddress, login(url)+networkMirrorAt(url))
@@ -152,8 +151,8 @@ func TestServeWithTokens(t *testing.T) { //nolint:tparallel // the log is read a
 			c.refused(t, timeAddress, networkMirrorAt(url), needsLogin)
 		})
 	}
-	out, err := os.ReadFile(log)
-	if err != nil || strings.Contains(string(out), "canary") || !strings.Contains(string(out), "caller=ci") {
+	out, err := server.Stop()
+	if err != nil || strings.Contains(out, "canary") || !strings.Contains(out, "caller=ci") {
 		t.Errorf("the log contains no caller, or contains a secret: %v\n%s", err, out)
 	}
 }

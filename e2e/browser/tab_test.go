@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
@@ -18,9 +17,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
-
-// patience is the time limit for a step. Most steps take milliseconds.
-const patience = 2 * time.Minute
 
 // look is the configuration of a screen.
 type look struct {
@@ -173,17 +169,11 @@ func (b *tab) check(doing string, err error) {
 	}
 }
 
-// do runs steps, each with its own time limit. If a step fails, the test fails.
+// do runs steps. If a step fails, the test fails.
 func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.Helper()
-	if _, err := chromedp.Run(b.ctx, chromedp.Steps()); err != nil { // starts the browser without a time limit
-		b.Fatal(err)
-	}
 	for i, step := range steps {
-		ctx, cancel := context.WithTimeout(b.ctx, patience)
-		err := chromedp.Do(ctx, step)
-		cancel()
-		if err != nil {
+		if err := chromedp.Do(b.ctx, step); err != nil {
 			b.Fatalf("step %d at %s: %v", i+1, b.location(), err)
 		}
 	}
@@ -199,18 +189,14 @@ func (b *tab) visit(path string) {
 // loaded.
 func (b *tab) follow(selector string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if _, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
+	if _, err := chromedp.RunResponse(b.ctx, chromedp.Click(chromedp.CSS(selector))); err != nil {
 		b.Fatalf("following %s at %s: %v", selector, b.location(), err)
 	}
 }
 
 // location returns the path of the current page.
 func (b *tab) location() string {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	at, err := chromedp.Run(ctx, chromedp.Location())
+	at, err := chromedp.Run(b.ctx, chromedp.Location())
 	if err != nil {
 		return "?"
 	}
@@ -224,9 +210,7 @@ func (b *tab) location() string {
 // eval evaluates an expression in the page and returns its value.
 func eval[T any](b *tab, expression string) T {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	value, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
 		b.Fatalf("%s at %s: %v", strings.TrimSpace(expression), b.location(), err)
 	}
@@ -236,15 +220,13 @@ func eval[T any](b *tab, expression string) T {
 // until waits until an expression becomes true in the page.
 func (b *tab) until(expression string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
 	for {
-		_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+		_, err := chromedp.Run(b.ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(0)))
 		if err == nil {
 			return
 		}
 		// A navigation destroys the context in which the expression is evaluated.
-		if ctx.Err() == nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "Inspected target navigated")) {
+		if b.ctx.Err() == nil && (strings.Contains(err.Error(), "Cannot find context") || strings.Contains(err.Error(), "Inspected target navigated")) {
 			continue
 		}
 		b.Fatalf("waiting for %s at %s: %v", expression, b.location(), err)

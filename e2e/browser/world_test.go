@@ -152,9 +152,17 @@ func makeWorld(ctx context.Context) (err error) {
 		return err
 	}
 	// 4. Serve the providers with the real program.
-	world.site, err = serve(ctx, "open", "--base-url", published, "--title", "Acme providers", "--sync-result", filepath.Join(world.dir, "result.json"),
-		"--modules-from", "oci-layout:modules/{namespace}/{name}/{system}")
+	world.site, err = serve(ctx, "open", siteArgs()...)
 	return err
+}
+
+// siteArgs returns the arguments of the server without access control, except the
+// repositories of the providers.
+func siteArgs() []string {
+	return []string{
+		"--base-url", published, "--title", "Acme providers", "--sync-result", filepath.Join(world.dir, "result.json"),
+		"--modules-from", "oci-layout:modules/{namespace}/{name}/{system}",
+	}
 }
 
 // removeZip removes a zip from an image layout.
@@ -220,7 +228,7 @@ func serve(ctx context.Context, name string, args ...string) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	server, err := fixture.StartServer(ctx, world.program, dir, "127.0.0.1:0", world.ca, append([]string{"--from", repositories}, args...)...)
+	server, err := fixture.StartServer(ctx, world.program, dir, world.ca, append([]string{"--from", repositories}, args...)...)
 	if err != nil {
 		return "", err
 	}

@@ -105,7 +105,7 @@ func (w *world) serve(ctx context.Context, name string, args ...string) (*fixtur
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	server, err := fixture.StartServer(ctx, w.tofuOCI, dir, "127.0.0.1:0", w.ca, append(args, "--ca-file", w.caFile)...)
+	server, err := fixture.StartServer(ctx, w.tofuOCI, dir, w.ca, append(args, "--ca-file", w.caFile)...)
 	if err == nil {
 		w.stops = append(w.stops, server.Kill)
 	}

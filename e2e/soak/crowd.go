@@ -101,7 +101,7 @@ func (c crowd) occupy(ctx context.Context, program string) error {
 		return err
 	}
 	args := append([]string{"--from", from, "--ca-file", filepath.Join(dir, "ca.pem"), "--metrics-listen", metrics}, c.args...)
-	server, err := fixture.StartServer(ctx, program, dir, "127.0.0.1:0", ca, args...)
+	server, err := fixture.StartServer(ctx, program, dir, ca, args...)
 	if err != nil {
 		return err
 	}

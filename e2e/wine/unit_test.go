@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // module is the prefix of all package paths.
@@ -56,7 +58,7 @@ func TestScripts(t *testing.T) {
 // runTestsOf runs go test and returns the tests' results.
 func runTestsOf(t *testing.T, args ...string) map[string]result {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", "10m", "-overlay", world.overlay, "-exec", "wine"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"test", "-json", "-timeout", patience.Limit.String(), "-overlay", world.overlay, "-exec", "wine"}, args...)...)
 	cmd.Dir, cmd.Env, cmd.Stderr = world.root, world.environment, os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
