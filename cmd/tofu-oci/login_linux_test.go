@@ -86,7 +86,7 @@ func startTyping(t *testing.T, args ...string) *typing {
 	s.open(t)
 	s.cmd = exec.CommandContext(t.Context(), path, append([]string{"login", host, "--ca-file", caFile}, args...)...)
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = s.terminal, s.terminal, s.terminal
-	s.cmd.Env = append(os.Environ(), noSleep, "HOME="+home, "DOCKER_CONFIG=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "TERM=dumb")
+	s.cmd.Env = append(os.Environ(), noSleep, noTimeout, "HOME="+home, "DOCKER_CONFIG=", "XDG_CONFIG_HOME=", "XDG_RUNTIME_DIR=", "TERM=dumb")
 	s.cmd.SysProcAttr = &unix.SysProcAttr{Setsid: true, Setctty: true} // Ctrl-C sends a signal
 	if err := s.cmd.Start(); err != nil {
 		t.Fatal(err)

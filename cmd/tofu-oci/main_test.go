@@ -160,7 +160,7 @@ func newWorld(env *testscript.Env) error {
 	env.Vars = append(env.Vars,
 		"HOME="+filepath.Join(env.WorkDir, "home"), "USERPROFILE="+filepath.Join(env.WorkDir, "home"),
 		"DOCKER_CONFIG="+filepath.Join(env.WorkDir, "docker"),
-		noSleep,
+		noSleep, noTimeout,
 		"ORIGIN="+at, "REGISTRY="+registryAt, "WEB="+web, "HERE="+provider.CurrentPlatform().String(),
 		"CONTROL="+control.URL, "PLAIN="+strings.TrimPrefix(control.URL, "http://"), "WEBHOOK=https://"+registryAt+webhookPath,
 		"TOFU_OCI_EVENTS="+filepath.Join(env.WorkDir, eventsFile), "GITHUB_STEP_SUMMARY="+filepath.Join(env.WorkDir, summaryFile),

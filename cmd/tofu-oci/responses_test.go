@@ -16,7 +16,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -219,10 +218,10 @@ func (w *proxied) run(t *testing.T, args ...string) (code int, stdout, stderr st
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), path, append(args, "--config", filepath.Join(w.dir, "tofurc"), "--ca-file", filepath.Join(w.dir, "ca.pem"))...)
-	cmd.Stdout, cmd.Stderr, cmd.Dir, cmd.WaitDelay = &out, &errs, w.dir, time.Minute
+	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &errs, w.dir
 	cmd.Env = []string{
 		"HOME=" + w.dir, "USERPROFILE=" + w.dir, "DOCKER_CONFIG=" + w.dir, "PATH=" + os.Getenv("PATH"), "SystemRoot=" + os.Getenv("SystemRoot"),
-		"TMPDIR=" + w.dir, "TMP=" + w.dir, "HTTPS_PROXY=" + w.proxy, noSleep,
+		"TMPDIR=" + w.dir, "TMP=" + w.dir, "HTTPS_PROXY=" + w.proxy, noSleep, noTimeout,
 	}
 	var exit *exec.ExitError
 	if err := cmd.Run(); errors.As(err, &exit) {

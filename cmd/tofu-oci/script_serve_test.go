@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -14,7 +15,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -69,11 +69,11 @@ func cmdServer(ts *testscript.TestScript, neg bool, args []string) {
 func startServer(ts *testscript.TestScript, args []string) *serving {
 	path, err := exec.LookPath(program)
 	ts.Check(err)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &serving{rest: make(chan struct{})}
 	s.cmd = exec.CommandContext(ctx, path, networked(ts, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...))...)
 	s.cmd.Dir, s.cmd.Stdout = ts.MkAbs("."), &s.stdout
-	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "GORACE", "TOFU_OCI_DEBUG"} {
+	for _, name := range []string{"HOME", "DOCKER_CONFIG", "PATH", "TMPDIR", "GORACE", "TOFU_OCI_DEBUG", "TOFU_OCI_TIMEOUT"} {
 		s.cmd.Env = append(s.cmd.Env, name+"="+ts.Getenv(name))
 	}
 	stderr, err := s.cmd.StderrPipe()
@@ -111,15 +111,26 @@ func cmdMetrics(ts *testscript.TestScript, neg bool, args []string) {
 	path := append(args, "/metrics")[0]
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, "http://"+worldOf(ts).serving.metrics+path, nil)
 	ts.Check(err)
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	ts.Check(err)
+	resp, body := roundTrip(ts, &http.Transport{DisableKeepAlives: true}, req)
 	if resp.StatusCode != http.StatusOK {
 		ts.Fatalf("got %s: %s", resp.Status, body)
 	}
 	ts.Check(os.WriteFile(ts.MkAbs("answer"), body, 0o600))
+}
+
+// roundTrip sends a request and reads the response. On a slow machine, the server can wait
+// too long for a registry. It then responds that clients should retry, so roundTrip does.
+func roundTrip(ts *testscript.TestScript, transport http.RoundTripper, req *http.Request) (*http.Response, []byte) {
+	for {
+		resp, err := transport.RoundTrip(req)
+		ts.Check(err)
+		body, err := io.ReadAll(resp.Body)
+		ts.Check(errors.Join(err, resp.Body.Close()))
+		if resp.StatusCode != http.StatusServiceUnavailable && resp.StatusCode != http.StatusGatewayTimeout {
+			return resp, body
+		}
+		ts.Logf("retrying after %s: %s", resp.Status, body)
+	}
 }
 
 // get STATUS PATH [HEADER:VALUE...] sends a request to the server, checks the status, and writes the
@@ -137,11 +148,7 @@ func cmdGet(ts *testscript.TestScript, neg bool, args []string) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(ts.ReadFile("ca.pem")))
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, DisableKeepAlives: true}
-	resp, err := transport.RoundTrip(req)
-	ts.Check(err)
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	ts.Check(err)
+	resp, body := roundTrip(ts, transport, req)
 	if secret := secretIn(string(body)); secret != "" {
 		ts.Fatalf("the server prints a secret: %s", secret)
 	}

@@ -202,7 +202,7 @@ func valueFor(t *testing.T, flag cli.Flag, variable string) string {
 	case *cli.IntFlag, *cli.Float64Flag:
 		return "2"
 	case *cli.DurationFlag:
-		return "90s"
+		return patience.Limit.String()
 	}
 	value := plausible[strings.TrimPrefix(variable, "TOFU_OCI_")]
 	if value == "" {
@@ -308,6 +308,7 @@ func newJob(t *testing.T) *job {
 		}
 		t.Setenv(name, value)
 	}
+	t.Setenv("TOFU_OCI_TIMEOUT", patience.Limit.String())
 	j := &job{taken: taken.Addr().String()}
 	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --module-dir live --from oci-layout:repo/{type}"} {
 		if code, output := j.run(t, call, nil); code != 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 // litter creates a temporary file and a temporary directory in dir. They have the given
@@ -51,7 +52,7 @@ func age(t *testing.T, path string, ago time.Duration) {
 
 func TestSweep(t *testing.T) {
 	t.Parallel()
-	const stale, young = atomicfile.StaleAfter + time.Hour, atomicfile.StaleAfter - time.Hour
+	const stale, young = atomicfile.StaleAfter + time.Hour, atomicfile.StaleAfter - patience.Limit
 	dir := t.TempDir()
 	gone := litter(t, dir, stale)
 	kept := litter(t, dir, young)

@@ -56,8 +56,12 @@ func moveFile(from, to string) error {
 
 // remove removes a file, or a directory with its content. Windows rejects the removal
 // while a file is open, even by a different name, so remove waits.
-func remove(path string) error {
-	return whileOpen(func() error { return os.RemoveAll(path) }, func() bool { return true })
+func remove(path string) error { return removeWhile(path, func() bool { return true }) }
+
+// removeWhile repeats the removal as long as it fails because a file is open and again
+// returns true.
+func removeWhile(path string, again func() bool) error {
+	return whileOpen(func() error { return os.RemoveAll(path) }, again)
 }
 
 // renameWhile repeats the operation as long as it fails because a file is open and

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
@@ -51,9 +50,9 @@ func TestRenameOpenFile(t *testing.T) {
 	}
 }
 
-// TestDiscardOpenFile checks that a directory is removed when its last open file is
+// TestRemoveOpenFile checks that a directory is removed when its last open file is
 // closed.
-func TestDiscardOpenFile(t *testing.T) {
+func TestRemoveOpenFile(t *testing.T) {
 	t.Parallel()
 	dir, err := atomicfile.TempDir(t.TempDir())
 	if err != nil {
@@ -63,8 +62,14 @@ func TestDiscardOpenFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(100*time.Millisecond, func() { _ = open.Close() })
-	atomicfile.DiscardDir(dir)
+	tries := 0
+	err = atomicfile.RemoveWhile(dir, func() bool {
+		tries++
+		return open.Close() == nil
+	})
+	if err != nil || tries != 1 {
+		t.Errorf("%v after %d failures, want one", err, tries)
+	}
 	if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is left: %v", err)
 	}

@@ -1,9 +1,11 @@
 package credentials
 
 import (
+	"cmp"
 	"os"
 	"os/user"
 	"runtime"
+	"time"
 )
 
 // Environment determines the locations of credentials files.
@@ -18,7 +20,23 @@ type Environment struct {
 	UID int
 	// Getenv returns an environment variable's value, or "" if the variable is not set.
 	Getenv func(name string) string
+	// timeouts is [defaultTimeouts] except in tests.
+	timeouts timeouts
 }
+
+// timeouts limits the duration of one call of a helper.
+type timeouts struct {
+	// get is long enough for a helper to fetch a token. It is too short for user input,
+	// which helpers should not require for this.
+	get time.Duration
+	// store is long enough for the user to unlock a keychain. It also applies to erase.
+	store time.Duration
+}
+
+func defaultTimeouts() timeouts { return timeouts{get: 30 * time.Second, store: 2 * time.Minute} }
+
+// helperTimeouts returns the timeouts for helpers.
+func (e Environment) helperTimeouts() timeouts { return cmp.Or(e.timeouts, defaultTimeouts()) }
 
 // SystemEnvironment returns the environment of the process.
 func SystemEnvironment() Environment {

@@ -9,6 +9,16 @@ import (
 // SetClock sets the clock.
 func (r *Resolver) SetClock(now func() time.Time) { r.now, r.responses.Now = now, now }
 
+// SetTimeouts sets the timeouts of helpers.
+func (e *Environment) SetTimeouts(limit time.Duration) { e.timeouts = timeouts{limit, limit} }
+
+// FindTokenHelperWith is like [FindTokenHelper] with a different timeout.
+func FindTokenHelperWith(timeout time.Duration, name string, args, dirs []string) (h TokenHelper, ok bool) {
+	h, ok = FindTokenHelper(name, args, dirs)
+	h.timeout = timeout
+	return h, ok
+}
+
 // Login is like Resolve, but does not return the origin.
 func (r *Resolver) Login(ctx context.Context, repository string) (Credential, error) {
 	login, _, err := r.Resolve(ctx, repository)

@@ -18,9 +18,6 @@ const (
 	// several times within seconds. If a response were cached for much longer, its
 	// token might expire.
 	freshness = time.Minute
-	// helperTimeout is long enough for a helper to fetch a token. It is too short for
-	// user input, which helpers should not require.
-	helperTimeout = 30 * time.Second
 	// maxResponse limits a helper's output in bytes. Tokens are far smaller.
 	maxResponse = 256 << 10
 	// tokenUser is the user name that marks an identity token
@@ -57,7 +54,7 @@ type helperResponse struct {
 // none.
 func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential, error) {
 	known, err := r.responses.Get(ctx, q, func(ctx context.Context) (helperResponse, error) {
-		login, err := runGet(ctx, q)
+		login, err := r.timeouts.runGet(ctx, q)
 		if err != nil && ctx.Err() != nil {
 			return helperResponse{}, err
 		}
@@ -71,13 +68,13 @@ func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential
 
 // runGet queries a helper. The helper's output contains the secret, possibly even after
 // a failure, so errors never contain the output.
-func runGet(ctx context.Context, q helperRequest) (Credential, error) {
+func (t timeouts) runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
 		MayBeSilent: true, // Google Cloud's helper prints nothing for unknown registries
 		Private:     true,
 		Refusal:     refusal,
-		Timeout:     helperTimeout,
+		Timeout:     t.get,
 		MaxOutput:   maxResponse,
 	})
 	if errors.Is(err, errNoCredentials) || err == nil && out == nil {

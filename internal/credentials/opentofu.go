@@ -91,7 +91,7 @@ func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *can
 		// Some helpers create a new token for each query. If this helper doesn't,
 		// OpenTofu gets an old password, because docker login replaces only the entry
 		// that Docker reads.
-		again, err := runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
+		again, err := r.timeouts.runGet(ctx, helperRequest{helper: from.origin.Helper, server: from.origin.Asked})
 		if err == nil && again == from.credential {
 			return fmt.Sprintf("OpenTofu queries %s for %q and gets a different password", name, server)
 		}

@@ -17,6 +17,8 @@ type Resolver struct {
 	config cliconfig.Config
 	files  func() []file
 	now    func() time.Time
+	// timeouts limits the calls of helpers.
+	timeouts timeouts
 	// responses caches the responses from helpers.
 	responses memo.Memo[helperRequest, helperResponse]
 	// issued records when [Resolver.Resolve] first returned an access token for a
@@ -27,7 +29,7 @@ type Resolver struct {
 // New returns a resolver for a CLI configuration. The resolver reads files when they
 // are first needed.
 func New(c cliconfig.Config, e Environment) *Resolver {
-	r := &Resolver{config: c, now: time.Now, responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
+	r := &Resolver{config: c, now: time.Now, timeouts: e.helperTimeouts(), responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
 	r.files = sync.OnceValue(func() []file {
 		var files []file
 		for _, p := range r.fileSpecs(e) {

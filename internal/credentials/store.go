@@ -131,7 +131,7 @@ func (k *Store) Save(ctx context.Context, t Prefix, c Credential) (Location, err
 	// would take precedence.
 	place.Keys = t.servers()
 	for _, server := range place.Keys {
-		if err := storeWith(ctx, place.Helper, server, c); err != nil {
+		if err := k.environment.helperTimeouts().storeWith(ctx, place.Helper, server, c); err != nil {
 			return Location{}, err
 		}
 	}
@@ -147,7 +147,7 @@ func (k *Store) Delete(ctx context.Context, t Prefix) ([]Location, error) {
 	var all []Location
 	var errs []error
 	for _, path := range k.Files() {
-		removed, err := deleteFrom(ctx, path, t)
+		removed, err := k.deleteFrom(ctx, path, t)
 		all, errs = append(all, removed...), append(errs, err)
 	}
 	return all, errors.Join(errs...)
@@ -165,7 +165,7 @@ func (k *Store) Files() []string {
 	return files
 }
 
-func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) {
+func (k *Store) deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) {
 	f, err := openFile(path)
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func deleteFrom(ctx context.Context, path string, t Prefix) ([]Location, error) 
 	if err := checkHelper(helper); err != nil {
 		return all, &FileError{Path: path, Err: err}
 	}
-	erased, err := eraseWith(ctx, helper, t.servers())
+	erased, err := k.environment.helperTimeouts().eraseWith(ctx, helper, t.servers())
 	if len(erased) > 0 {
 		all = append(all, Location{File: path, Helper: helper, Keys: erased})
 	}

@@ -8,20 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-const (
-	// storeTimeout is long enough for the user to unlock a keychain.
-	storeTimeout = 2 * time.Minute
-	// maxHelperOutput limits the part of a helper's output that errors contain, in
-	// bytes.
-	maxHelperOutput = 300
-)
+// maxHelperOutput limits the part of a helper's output that errors contain, in bytes.
+const maxHelperOutput = 300
 
 // HelperError means that a credential helper failed to store or delete credentials.
 type HelperError struct {
@@ -48,13 +42,13 @@ func (e *HelperError) Kind() provider.ErrorKind {
 
 // storeWith stores credentials with a helper
 // (https://github.com/docker/docker-credential-helpers#development).
-func storeWith(ctx context.Context, helper, server string, c Credential) error {
+func (t timeouts) storeWith(ctx context.Context, helper, server string, c Credential) error {
 	var sent bytes.Buffer
 	encoder := json.NewEncoder(&sent)
 	encoder.SetEscapeHTML(false) // helpers that are scripts might not decode escapes
 	err := encoder.Encode(struct{ ServerURL, Username, Secret string }{server, c.Username, c.Password.Reveal()})
 	if err == nil {
-		err = runSilently(ctx, helper, "store", sent.Bytes(), c.Password)
+		err = t.runSilently(ctx, helper, "store", sent.Bytes(), c.Password)
 	}
 	if err != nil {
 		return &HelperError{Op: fmt.Sprintf("storing credentials for %s", server), Err: err}
@@ -64,11 +58,11 @@ func storeWith(ctx context.Context, helper, server string, c Credential) error {
 
 // eraseWith deletes a registry's credentials from a helper. It deletes them under each
 // of the given names that the helper knows.
-func eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
+func (t timeouts) eraseWith(ctx context.Context, helper string, servers []string) (erased []string, err error) {
 	for _, server := range servers {
-		known, err := runGet(ctx, helperRequest{helper: helper, server: server})
+		known, err := t.runGet(ctx, helperRequest{helper: helper, server: server})
 		if err == nil && known.hasSecret() {
-			err = runSilently(ctx, helper, "erase", []byte(server), cmp.Or(known.Password, known.IdentityToken))
+			err = t.runSilently(ctx, helper, "erase", []byte(server), cmp.Or(known.Password, known.IdentityToken))
 		}
 		switch {
 		case err != nil:
@@ -83,9 +77,9 @@ func eraseWith(ctx context.Context, helper string, servers []string) (erased []s
 // runSilently runs a helper that returns no output. If the helper fails, the error
 // contains its output. If the output contains the secret, runSilently omits it, because
 // scripts can print their input.
-func runSilently(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
+func (t timeouts) runSilently(ctx context.Context, helper, verb string, stdin []byte, secret text.Secret) error {
 	_, err := command(ctx, helper, verb, extprog.Call{
-		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: storeTimeout, MaxOutput: maxResponse,
+		Stdin: stdin, MayBeSilent: true, Private: true, Timeout: t.store, MaxOutput: maxResponse,
 		Refusal: func(stdout []byte) error {
 			said := extprog.OneLine(stdout[:min(len(stdout), maxHelperOutput)])
 			if said == "" || secret.IsIn(string(stdout)) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -23,6 +24,8 @@ const helperPrefix = "terraform-credentials-"
 type TokenHelper struct {
 	path string
 	args []string
+	// timeout limits the duration of a request.
+	timeout time.Duration
 }
 
 // FindTokenHelper looks up terraform-credentials-NAME. Like OpenTofu, it searches the
@@ -53,7 +56,7 @@ func FindTokenHelper(name string, args, dirs []string) (h TokenHelper, ok bool) 
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int { return b.version.Compare(a.version) })
 	path, err := filepath.Abs(found[0].path)
-	return TokenHelper{path: path, args: slices.Clone(args)}, err == nil
+	return TokenHelper{path: path, args: slices.Clone(args), timeout: defaultTimeouts().get}, err == nil
 }
 
 // tokenHelperVersion returns the version in a helper's file name. If the file doesn't
@@ -74,7 +77,7 @@ func tokenHelperVersion(file, name string) (v provider.Version, ok bool) {
 // stdout.
 func (h TokenHelper) Token(ctx context.Context, host string) (string, error) {
 	words := slices.Concat([]string{h.path}, h.args, []string{"get", host})
-	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: helperTimeout, MaxOutput: maxResponse})
+	out, err := extprog.New(words...).Run(ctx, extprog.Call{Private: true, Timeout: h.timeout, MaxOutput: maxResponse})
 	if err != nil {
 		return "", err
 	}

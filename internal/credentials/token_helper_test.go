@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 )
 
 const tokenPrefix = "terraform-credentials-"
@@ -65,7 +66,7 @@ func TestTokenHelper(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	tokenHelper(t, dir, tokenPrefix+"it's mine")
-	helper, ok := credentials.FindTokenHelper("it's mine", []string{"--mount", "a b", "", "{x}", "$HOME"}, []string{dir})
+	helper, ok := credentials.FindTokenHelperWith(patience.Limit, "it's mine", []string{"--mount", "a b", "", "{x}", "$HOME"}, []string{dir})
 	if !ok {
 		t.Fatal("it is not found")
 	}
@@ -115,7 +116,7 @@ func TestFindTokenHelper(t *testing.T) {
 			for _, file := range test.files {
 				tokenHelper(t, w.path(file))
 			}
-			helper, ok := credentials.FindTokenHelper(test.name, nil, []string{w.path("first"), w.path("second"), w.path("third")})
+			helper, ok := credentials.FindTokenHelperWith(patience.Limit, test.name, nil, []string{w.path("first"), w.path("second"), w.path("third")})
 			if ok != (test.want != "") {
 				t.Fatalf("found: %t", ok)
 			}

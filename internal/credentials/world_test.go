@@ -7,9 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
@@ -44,7 +46,7 @@ func (w *world) write(t *testing.T, name, content string) string {
 }
 
 func (w *world) environment() credentials.Environment {
-	return credentials.Environment{
+	e := credentials.Environment{
 		OS:   w.os,
 		Home: w.path("home"),
 		UID:  1000,
@@ -55,11 +57,15 @@ func (w *world) environment() credentials.Environment {
 			return w.env[name]
 		},
 	}
+	e.SetTimeouts(patience.Limit)
+	return e
 }
 
 func (w *world) finder(t *testing.T) *credentials.Resolver {
 	t.Helper()
-	return credentials.New(w.config, w.environment())
+	r, now := credentials.New(w.config, w.environment()), time.Now()
+	r.SetClock(func() time.Time { return now }) // cached responses never expire
+	return r
 }
 
 // auth returns an entry of auths.

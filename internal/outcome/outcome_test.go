@@ -11,6 +11,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
@@ -41,7 +42,7 @@ func TestMerge(t *testing.T) {
 	first := result(t, sync.Plan{Shard: sync.Shard{Index: 1, Count: 2}, Summary: sync.Summary{Unchanged: 3}},
 		sync.Result{Action: action(t, sync.PruneTag, "acme/rocket"), Bytes: 5}, sync.Result{Action: action(t, sync.Mirror, "acme/sled"), Err: failure})
 	second := result(t, sync.Plan{Shard: sync.Shard{Index: 2, Count: 2}, Summary: sync.Summary{Unchanged: 4}}, sync.Result{Action: action(t, sync.Deny, "acme/anvil"), Bytes: 6})
-	all, problems, err := outcome.Merge([]string{second, first}, time.Hour)
+	all, problems, err := outcome.Merge([]string{second, first}, patience.Limit)
 	if err != nil || problems != nil {
 		t.Fatal(problems, err)
 	}

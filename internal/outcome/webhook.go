@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// timeout is the maximum time for sending a notification, including retries.
-	timeout = 30 * time.Second
+	// defaultTimeout is the maximum time for sending a notification, including retries.
+	defaultTimeout = 30 * time.Second
 	// maxResponse is the maximum number of bytes that are read from a response.
 	maxResponse = 4 << 10
 	// maxText is the maximum number of characters in a message. Slack truncates
@@ -43,6 +43,7 @@ type Webhook struct {
 	variable string
 	url      text.Secret
 	format   string
+	timeout  time.Duration
 }
 
 // NewWebhook returns the webhook whose URL is the value of an environment variable. It
@@ -55,7 +56,7 @@ func NewWebhook(variable, value, format string) (Webhook, error) {
 	if err != nil || u.Scheme != "https" || u.Hostname() == "" {
 		return Webhook{}, provider.Errorf(provider.Misuse, "the environment variable %s does not contain an https:// URL", variable)
 	}
-	return Webhook{variable: variable, url: text.NewSecret(value), format: format}, nil
+	return Webhook{variable: variable, url: text.NewSecret(value), format: format, timeout: defaultTimeout}, nil
 }
 
 // SendOptions configures [Webhook.Send].
@@ -86,13 +87,13 @@ func (w Webhook) Send(ctx context.Context, message string, summary any, o SendOp
 // post sends a request. Its client does not log requests, because their URL is a
 // secret.
 func (w Webhook) post(ctx context.Context, body []byte, o SendOptions) error {
-	client, err := httpclient.New(httpclient.Options{Timeout: timeout, CAFile: o.CAFile, UserAgent: o.UserAgent})
+	client, err := httpclient.New(httpclient.Options{Timeout: w.timeout, CAFile: o.CAFile, UserAgent: o.UserAgent})
 	if err != nil {
 		return err
 	}
 	defer client.CloseIdleConnections()
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, w.url.Reveal(), bytes.NewReader(body))
 	if err != nil {
@@ -105,7 +106,7 @@ func (w Webhook) post(ctx context.Context, body []byte, o SendOptions) error {
 			err = failed.Err // removes the URL
 		}
 		if ctx.Err() != nil && errors.Is(err, context.DeadlineExceeded) {
-			return provider.Errorf(provider.Transient, "no response within %s", timeout)
+			return provider.Errorf(provider.Transient, "no response within %s", w.timeout)
 		}
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -41,6 +42,7 @@ func webhook(t *testing.T, url, format string) outcome.Webhook {
 	if err != nil {
 		t.Fatal(err)
 	}
+	w.SetTimeout(patience.Limit)
 	return w
 }
 

@@ -57,6 +57,9 @@ type buildInfoScan struct {
 	// in the file, which is a multiple of buildInfoAlign.
 	rest   []byte
 	offset uint64
+	// checked is the number of bytes that isText has read. Tests use it to check that
+	// the work is proportional to the size of the file.
+	checked uint64
 }
 
 // span is a range of offsets.
@@ -89,7 +92,7 @@ func (s *buildInfoScan) write(p []byte) {
 		if at := s.offset + uint64(i); p[i] != buildInfoMagic[0] || at < s.data.start || at >= s.data.end || !bytes.HasPrefix(p[i:], []byte(buildInfoMagic)) {
 			continue
 		}
-		info, size, more := parseBuildInfo(p[i:])
+		info, size, more := s.parse(p[i:])
 		if more {
 			break
 		}
@@ -103,12 +106,12 @@ func (s *buildInfoScan) write(p []byte) {
 	s.offset += uint64(i)
 }
 
-// parseBuildInfo parses the build information at the start of b. more reports whether b
-// is too short. If the information is invalid, info is nil, and the caller skips size
-// bytes. They contain no other header, because the magic bytes are neither valid text
-// nor valid lengths. Therefore, each byte is parsed only once, even if an executable
-// contains many invalid headers.
-func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
+// parse parses the build information at the start of b. more reports whether b is too
+// short. If the information is invalid, info is nil, and the caller skips size bytes.
+// They contain no other header, because the magic bytes are neither valid text nor valid
+// lengths. Therefore, each byte is parsed only once, even if an executable contains many
+// invalid headers.
+func (s *buildInfoScan) parse(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	// 1. The header and the Go version.
 	if len(b) <= buildInfoHeader {
 		return nil, 0, true
@@ -121,7 +124,7 @@ func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	if length == 0 || length > maxGoVersion {
 		return nil, 0, false
 	}
-	if version = version[:min(length, len(version))]; !isText(version) {
+	if version = version[:min(length, len(version))]; !s.isText(version) {
 		return nil, 0, false
 	}
 	size = buildInfoHeader + 1 + length
@@ -146,7 +149,7 @@ func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	end := int(total) - len(modulesEnd)
 	lines := framed[min(len(framed), len(modulesStart)):min(len(framed), end)]
 	switch {
-	case !isText(lines) || bytes.Count(lines, []byte("\n")) > maxModules:
+	case !s.isText(lines) || bytes.Count(lines, []byte("\n")) > maxModules:
 		return nil, size, false
 	case uint64(len(framed)) < total:
 		return nil, 0, true
@@ -163,11 +166,13 @@ func parseBuildInfo(b []byte) (info *debug.BuildInfo, size int, more bool) {
 
 // isText reports whether b contains only lines of text. The first magic byte never
 // occurs in UTF-8.
-func isText(b []byte) bool {
-	for _, c := range b {
+func (s *buildInfoScan) isText(b []byte) bool {
+	for i, c := range b {
 		if c < ' ' && c != '\t' && c != '\n' || c == 0x7f || c == buildInfoMagic[0] {
+			s.checked += uint64(i)
 			return false
 		}
 	}
+	s.checked += uint64(len(b))
 	return true
 }

@@ -18,6 +18,13 @@ func OpenLimited(src io.ReaderAt, size int64, entries int, contents uint64, arch
 
 // ScanBuildInfo finds the build information in a file that is written in several parts.
 func ScanBuildInfo(file []byte, sizes ...int) *debug.BuildInfo {
+	info, _ := CountBuildInfo(file, sizes...)
+	return info
+}
+
+// CountBuildInfo is like [ScanBuildInfo], but also returns how many bytes it checked. A
+// byte that is checked n times counts n times.
+func CountBuildInfo(file []byte, sizes ...int) (info *debug.BuildInfo, checked uint64) {
 	s := &buildInfoScan{typ: "x"}
 	s.begin("terraform-provider-x")
 	for _, size := range sizes {
@@ -26,5 +33,5 @@ func ScanBuildInfo(file []byte, sizes ...int) *debug.BuildInfo {
 		file = file[size:]
 	}
 	s.write(file)
-	return s.found
+	return s.found, s.checked
 }

@@ -61,12 +61,17 @@ type Run struct {
 // Start starts a module registry for a bundle. It listens on loopback, at a random
 // path. verify verifies the signatures of the modules that the program needs.
 func Start(ctx context.Context, b *bundle.Bundle, aliases provider.Aliases, verify func(context.Context, provider.Release) (provider.Verdict, error)) (*Run, error) {
-	wanted := b.Requirements()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{bundle: b, verify: verify, secret: rand.Text(), unpacked: map[string]configuration.Package{}}
+	return start(listener, b, aliases, verify)
+}
+
+// start is like [Start], but serves on the given listener, which it closes.
+func start(listener net.Listener, b *bundle.Bundle, aliases provider.Aliases, verify func(context.Context, provider.Release) (provider.Verdict, error)) (r *Run, err error) {
+	wanted := b.Requirements()
+	r = &Run{bundle: b, verify: verify, secret: rand.Text(), unpacked: map[string]configuration.Package{}}
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String()}
 	r.Source = oci.New(func(a provider.Address) (repository.Reader, error) { return r.repository(wanted, a, aliases) }, aliases...)
 	r.Exec = exec.Sealed{Proxy: base.String(), Fetch: r.fetch}

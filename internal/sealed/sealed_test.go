@@ -10,9 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/sealed"
+	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -21,8 +23,9 @@ import (
 
 const address = "registry.opentofu.org/acme/vpc/aws"
 
-// start starts a run with a bundle that contains two versions of a module.
-func start(t *testing.T) *sealed.Run {
+// start starts a run with a bundle that contains two versions of a module. The run's
+// server is on the given network.
+func start(t *testing.T, network *memnet.Network) *sealed.Run {
 	t.Helper()
 	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
 	for _, text := range []string{"1.0.0", "1.1.0"} {
@@ -46,7 +49,7 @@ func start(t *testing.T) *sealed.Run {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	r, err := sealed.Start(t.Context(), b, nil, nil)
+	r, err := sealed.StartOn(network.Listen("127.0.0.1:8080"), b, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,42 +76,48 @@ func get(t *testing.T, client *http.Client, target string) string {
 // network is blocked.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
-	r := start(t)
-	service := r.Exec.Modules[provider.DefaultHost]
-	proxy, err := url.Parse(r.Exec.Proxy)
-	if err != nil {
-		t.Fatal(err)
-	}
-	direct, blocked := &http.Client{}, &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}
-	for _, test := range []struct {
-		client    *http.Client
-		url, want string
-	}{
-		{direct, service + "acme/vpc/aws/versions", "200"},
-		{direct, service + "acme/vpc/aws/1.1.0/download", "/vpc_1.1.0.zip"},
-		{direct, service + "acme/other/aws/versions", "404"},
-		{direct, r.Exec.Proxy + "/v1/modules/" + address + "/versions", "404"},
-		{direct, r.Exec.Proxy + "/wrong/v1/modules/" + address + "/versions", "404"},
-		{blocked, "http://example.com/", "403 tofu-oci exec --bundle blocks the network"},
-		{blocked, "https://example.com/", "tofu-oci exec --bundle blocks the network"},
-		{blocked, service + "acme/vpc/aws/versions", "403"},
-	} {
-		if got := get(t, test.client, test.url); !strings.Contains(got, test.want) {
-			t.Errorf("%s: %s, want %s", strings.Replace(test.url, proxy.Host, "HOST", 1), got, test.want)
+	synctest.Test(t, func(t *testing.T) {
+		network := memnet.New()
+		r := start(t, network)
+		service := r.Exec.Modules[provider.DefaultHost]
+		proxy, err := url.Parse(r.Exec.Proxy)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := get(t, direct, service+"acme/vpc/aws/versions"); strings.HasPrefix(got, "200") {
-		t.Error("the registry still responds")
-	}
+		direct := &http.Client{Transport: &http.Transport{DialContext: network.Dial}}
+		blocked := &http.Client{Transport: &http.Transport{DialContext: network.Dial, Proxy: http.ProxyURL(proxy)}}
+		defer direct.CloseIdleConnections()
+		defer blocked.CloseIdleConnections()
+		for _, test := range []struct {
+			client    *http.Client
+			url, want string
+		}{
+			{direct, service + "acme/vpc/aws/versions", "200"},
+			{direct, service + "acme/vpc/aws/1.1.0/download", "/vpc_1.1.0.zip"},
+			{direct, service + "acme/other/aws/versions", "404"},
+			{direct, r.Exec.Proxy + "/v1/modules/" + address + "/versions", "404"},
+			{direct, r.Exec.Proxy + "/wrong/v1/modules/" + address + "/versions", "404"},
+			{blocked, "http://example.com/", "403 tofu-oci exec --bundle blocks the network"},
+			{blocked, "https://example.com/", "tofu-oci exec --bundle blocks the network"},
+			{blocked, service + "acme/vpc/aws/versions", "403"},
+		} {
+			if got := get(t, test.client, test.url); !strings.Contains(got, test.want) {
+				t.Errorf("%s: %s, want %s", strings.Replace(test.url, proxy.Host, "HOST", 1), got, test.want)
+			}
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := get(t, direct, service+"acme/vpc/aws/versions"); strings.HasPrefix(got, "200") {
+			t.Error("the registry still responds")
+		}
+	})
 }
 
 // TestFetch checks which modules are unpacked.
 func TestFetch(t *testing.T) {
 	t.Parallel()
-	r := start(t)
+	r := start(t, memnet.New())
 	var dir string
 	for _, test := range []struct {
 		source, version, want string

@@ -134,38 +134,40 @@ func TestBusy(t *testing.T) {
 // TestMany checks that each waiting release is mirrored exactly once.
 func TestMany(t *testing.T) {
 	t.Parallel()
-	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
-	ended := make(chan pullthrough.Event, 20)
-	p, to := newPuller(t, src, func(o *pullthrough.Options) {
-		o.OnEvent = func(e pullthrough.Event) {
-			if e.Stage != pullthrough.StageStarted {
-				ended <- e
+	synctest.Test(t, func(t *testing.T) {
+		src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+		ended := make(chan pullthrough.Event, 20)
+		p, to := newPuller(t, src, func(o *pullthrough.Options) {
+			o.OnEvent = func(e pullthrough.Event) {
+				if e.Stage != pullthrough.StageStarted {
+					ended <- e
+				}
+			}
+		})
+		defer p.Close()
+		var group sync.WaitGroup
+		for n := range 20 {
+			r := release(t, p, fmt.Sprintf("1.%d.0", n%10))
+			group.Go(func() {
+				zip, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil)
+				if errors.Is(err, pullthrough.ErrStored) {
+					return
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				zip.Close()
+			})
+		}
+		close(src.hold)
+		group.Wait()
+		for range 10 {
+			if e := <-ended; e.Err != nil || e.Status == "" {
+				t.Errorf("events: %+v", e)
 			}
 		}
 	})
-	defer p.Close()
-	var group sync.WaitGroup
-	for n := range 20 {
-		r := release(t, p, fmt.Sprintf("1.%d.0", n%10))
-		group.Go(func() {
-			zip, err := p.Fetch(t.Context(), to, r, nouns.Plan9, nil)
-			if errors.Is(err, pullthrough.ErrStored) {
-				return
-			}
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			zip.Close()
-		})
-	}
-	close(src.hold)
-	group.Wait()
-	for range 10 {
-		if e := <-ended; e.Err != nil || e.Status == "" {
-			t.Errorf("events: %+v", e)
-		}
-	}
 }
 
 // growing is a source whose first response is interrupted and reports a size that is
@@ -214,26 +216,28 @@ func TestDiskLimitOnRetry(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			src := growing{&blockedSource{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
-			close(src.hold)
-			ended := make(chan struct{})
-			p, to := newPuller(t, src, func(o *pullthrough.Options) {
-				o.MaxDisk = test.disk
-				o.Backoff = func(int) time.Duration { return 0 }
-				o.OnEvent = func(e pullthrough.Event) {
-					if e.Stage != pullthrough.StageStarted {
-						close(ended)
+			synctest.Test(t, func(t *testing.T) {
+				src := growing{&blockedSource{zip: zip, hold: make(chan struct{})}, new(atomic.Bool)}
+				close(src.hold)
+				ended := make(chan struct{})
+				p, to := newPuller(t, src, func(o *pullthrough.Options) {
+					o.MaxDisk = test.disk
+					o.Backoff = func(int) time.Duration { return 0 }
+					o.OnEvent = func(e pullthrough.Event) {
+						if e.Stage != pullthrough.StageStarted {
+							close(ended)
+						}
 					}
+				})
+				defer p.Close()
+				if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9, nil); err == nil {
+					z.Close()
+				}
+				<-ended
+				if src.retried.Load() != test.kept {
+					t.Errorf("retry stored on disk: %t, want %t", src.retried.Load(), test.kept)
 				}
 			})
-			defer p.Close()
-			if z, err := p.Fetch(t.Context(), to, release(t, p, "1.0.0"), nouns.Plan9, nil); err == nil {
-				z.Close()
-			}
-			<-ended
-			if src.retried.Load() != test.kept {
-				t.Errorf("retry stored on disk: %t, want %t", src.retried.Load(), test.kept)
-			}
 		})
 	}
 }
@@ -242,27 +246,29 @@ func TestDiskLimitOnRetry(t *testing.T) {
 // operations.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
-	p, to := newPuller(t, src)
-	defer p.Close()
-	r := release(t, p, "1.0.0")
-	broken, _ := newPuller(t, src, func(o *pullthrough.Options) {
-		o.Publish.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
-	})
-	defer broken.Close()
-	var failed *pullthrough.FailedError
-	for range 2 {
-		if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
-			t.Errorf("got %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		src := &blockedSource{zip: nouns.Zip(t, "rocket"), hold: make(chan struct{})}
+		p, to := newPuller(t, src)
+		defer p.Close()
+		r := release(t, p, "1.0.0")
+		broken, _ := newPuller(t, src, func(o *pullthrough.Options) {
+			o.Publish.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
+		})
+		defer broken.Close()
+		var failed *pullthrough.FailedError
+		for range 2 {
+			if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
+				t.Errorf("got %v", err)
+			}
 		}
-	}
-	if err := broken.Failure(to, r.Address, r.Version); !errors.As(err, &failed) {
-		t.Errorf("not cached: %v", err)
-	}
-	var platform *provider.PlatformError
-	if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku, nil); !errors.As(err, &platform) {
-		t.Errorf("missing platform: %v", err)
-	}
+		if err := broken.Failure(to, r.Address, r.Version); !errors.As(err, &failed) {
+			t.Errorf("not cached: %v", err)
+		}
+		var platform *provider.PlatformError
+		if _, err := p.Fetch(t.Context(), to, r, nouns.Haiku, nil); !errors.As(err, &platform) {
+			t.Errorf("missing platform: %v", err)
+		}
+	})
 }
 
 // TestOptions checks that options are rejected if clients could choose the host, or if

@@ -1,0 +1,4 @@
+package sealed
+
+// StartOn is like [Start], but serves on the given listener.
+var StartOn = start
