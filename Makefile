@@ -1,5 +1,5 @@
-# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. All targets need Go and git, the unit tests need gpg, and
-# `make race` needs a C compiler. The Go tools in e2e/tools are pinned and built into bin/tools.
+# Works with GNU make 3.81 (macOS) and later, and any POSIX sh. All targets need Go and git, the unit tests need gpg, and the race detector
+# and Vale need a C compiler. The Go tools in e2e/tools are pinned and built into bin/tools.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL: # the go command uses all cores
@@ -7,9 +7,14 @@
 # The environment and the command line override ?=.
 GO       ?= go
 FUZZTIME ?= 2000x
-E2ETIME  ?= 20m
+E2ETIME  ?= 90m
 
 MODULE = github.com/tofu-oci/tofu-oci
+
+# Without the checkout's path in the output, all checkouts on a machine share the results in Go's build cache. Without cgo, the tests run
+# the code that is released.
+export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)
+export CGO_ENABLED = 0
 
 # Expanded only in targets that use this variable, because the expansion runs git.
 VERSION = $(shell git describe --tags --always --dirty 2>/dev/null)
@@ -30,7 +35,7 @@ VALE      := bin/tools/vale
 D2        := bin/tools/d2
 HUGO      := bin/tools/hugo
 RELEASERS := bin/tools/goreleaser bin/tools/actionlint
-PLATFORMS := linux/arm64 darwin/arm64 windows/amd64
+PLATFORMS := linux/amd64 darwin/arm64 windows/amd64
 
 # Absolute paths of the programs for end-to-end tests and benchmarks.
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
@@ -52,37 +57,50 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build bin/tofu-oci, one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o "$(BIN)/" ./cmd/tofu-oci
+	$(GO) build -ldflags '$(LDFLAGS)' -o "$(BIN)/" ./cmd/tofu-oci
 
 .PHONY: quick
 quick: ## check a change in a minute: vet and the fast unit tests
 	@.ci/phases quick vet unit-short
 
 .PHONY: test
-test: ## check a clone: vet, the fast unit tests, and the main flows with the real tofu, registry, and provider
-	@.ci/phases test vet unit-short round-tools round
+test: ## check a clone: all unit tests, and the main flows with the real tofu, registry, and provider
+	@.ci/phases test unit round-tools round
 
-.PHONY: thorough
-thorough: ## run all checks for a change: lint, cross, race, raceless, e2e
-	@.ci/phases thorough lint cross race raceless e2e-tools e2e
+# The browser tests are added if the pages that they test are affected. CHECK='lint test' runs only these phases.
+CHECK = gofmt tidy dead prose cross lint test race-short $(shell .ci/affected browser site-test)
 
-# .ci/run runs only the parts that a change affects. The workflow "Nightly" runs all parts.
-NIGHTLY = faults fuzz distribution wine site-test
+.PHONY: check
+check: ## decide whether a change can be merged (.ci/run installs the requirements first): gofmt, tidy, dead, prose, cross, lint, test, race-short
+	@.ci/phases check $(CHECK)
+
+.PHONY: check-phases nightly-phases
+check-phases:
+	@echo $(CHECK)
+nightly-phases:
+	@echo $(NIGHTLY)
+
+NIGHTLY = race e2e-tools e2e browser site-test faults fuzz distribution wine programs
 
 .PHONY: nightly
-nightly: ## run the slowest checks: faults, fuzz, distribution, wine, site-test; NIGHTLY=fuzz runs one of them
+nightly: ## run what takes too long for each change: race, e2e, browser, site-test, faults, fuzz, distribution, wine, programs
 	@.ci/phases nightly $(NIGHTLY)
+
+.PHONY: affected
+affected: ## run the parts of make nightly that differ from origin/main, or from BASE
+	@$(MAKE) --no-print-directory nightly NIGHTLY="$$(.ci/affected $(NIGHTLY) | tr '\n' ' ')" \
+		FUZZPACKAGES="$$(.ci/affected files | sed -nE 's#^((cmd|internal|pkg)/.*)/[^/]*\.go$$#./\1#p' | sort -u | tr '\n' ' ')"
 
 # Requires zsh, fish, mandoc, shellcheck, curl, unzip, dpkg, rpm, nix-hash, and a Git checkout.
 .PHONY: distribution
 distribution: build $(RELEASERS) bin/tools/syft bin/tools/registry ## test completions, manual pages, packages, actions, and workflows with real shells, goreleaser, and actionlint
 	ROOT="$(CURDIR)" TOFU_OCI="$(BIN)/tofu-oci" GORELEASER="$(TOOLS)/goreleaser" ACTIONLINT="$(TOOLS)/actionlint" SYFT="$(TOOLS)/syft" REGISTRY="$(TOOLS)/registry" \
-		$(GO) test -C e2e -tags release -count=1 -timeout 40m ./release
+		$(GO) test -C e2e -tags release -count=1 -timeout 120m ./release
 
 # Requires the Debian packages wine and wine64. WINEFLAGS='-run TestRound -v' runs one test with more output.
 .PHONY: wine
 wine: bin/tools/registry ## run platform-dependent unit tests and the main flows of the Windows build in Wine
-	ROOT="$(CURDIR)" REGISTRY="$(TOOLS)/registry" TIME_MODULE="$(CURDIR)/e2e/tools/time" $(GO) test -C e2e -tags wine -count=1 -timeout 40m $(WINEFLAGS) ./wine
+	ROOT="$(CURDIR)" REGISTRY="$(TOOLS)/registry" TIME_MODULE="$(CURDIR)/e2e/tools/time" $(GO) test -C e2e -tags wine -count=1 -timeout 120m $(WINEFLAGS) ./wine
 
 .PHONY: gofmt
 gofmt: ## check the formatting of all Go files
@@ -98,39 +116,40 @@ tidy: ## check that go.mod and go.sum match the imports
 vet: ## vet the code and its tests
 	$(GO) vet ./...
 
-# -vet=off, because make vet runs separately. -parallel, because many tests spend most of their time waiting.
-UNIT = $(GO) test -vet=off -parallel 8 -timeout 20m
+# -vet=off, because make lint and make vet do this. -parallel, because many tests spend most of their time waiting.
+UNIT = $(GO) test -vet=off -parallel 8 -timeout 60m
 
 .PHONY: unit-short
 unit-short: ## run the fast unit tests
 	$(UNIT) -short ./...
 
+# The tests of the commands take longest and come last, because go test prints the results in this order.
 .PHONY: unit
-unit: ## run all unit tests
-	$(UNIT) ./...
+unit: ## run all unit tests and testscripts
+	$(UNIT) -count=1 $$($(GO) list ./... | grep -v /cmd/) ./cmd/...
 
 .PHONY: faults
 faults: ## run 1000 random series of faults, and plans and runs of sync
 	$(UNIT) -run '^Test(Random|SyncRandom|SyncKilled)$$' ./internal/testing/faults -seeds 1000
 	$(UNIT) -run '^(TestPlanProperties|TestRunsWithFaults)$$' ./pkg/sync -worlds 100000 -histories 500
 
-# Packages that start no goroutines, or whose tests take minutes with the race detector.
-RACELESS = ^$(MODULE)$$|/(internal/testing/faults|internal/opentofu/configuration|pkg/lockfile|pkg/trust)$$
+RACE = CGO_ENABLED=1 $(GO) test -race -vet=off
 
-# One package at a time, so that tests with deadlines get enough CPU time. With the race detector, all scripts would take a quarter of an
-# hour, so only scripts with concurrent transfers run here. make raceless runs the remaining scripts.
+# Packages that start goroutines or share data between them: they import a package for that.
+CONCURRENT = $$($(GO) list -f '{{.ImportPath}} {{.Imports}}' ./... | sed -nE 's,^([^ ]+) .*[[ ](sync|sync/atomic|golang\.org/x/sync/[a-z]+|$(MODULE)/internal/(memo|schedule|transfer))[] ].*,\1,p')
+
+.PHONY: race-short
+race-short: ## run the fast unit tests of concurrent packages, and the scripts with concurrent transfers, with the race detector
+	$(RACE) -short -count=1 -timeout 60m $(CONCURRENT)
+	$(RACE) -count=1 -timeout 60m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|serve|interrupt|events)$$' ./cmd/tofu-oci
+
+# RACEFLAGS=-count=3 repeats each test.
 .PHONY: race
-race: ## run the unit tests with the race detector in random order
-	$(GO) test -race -vet=off -shuffle=on -p 1 -timeout 30m -skip '^Test(Scripts|Pages)$$' $$($(GO) list ./... | grep -Ev '$(RACELESS)')
-	$(GO) test -race -vet=off -timeout 30m -run '^TestScripts$$/^(mirror_many|mirror_several|publish_at_once|pull|copy|exec|serve|interrupt|events)$$' ./cmd/tofu-oci
-
-.PHONY: raceless
-raceless: ## run the unit tests that make race skips
-	$(UNIT) $$($(GO) list ./... | grep -E '$(RACELESS)')
-	$(UNIT) -run '^Test(Scripts|Pages)$$' ./cmd/tofu-oci
+race: ## run all unit tests with the race detector, in random order
+	$(RACE) -shuffle=on -timeout 120m $(RACEFLAGS) ./...
 
 .PHONY: lint
-lint: gofmt tidy dead prose $(LINTER) ## run gofmt, tidy, dead, prose, and golangci-lint on both modules
+lint: $(LINTER) ## run golangci-lint on both modules
 	"$(CURDIR)/$(LINTER)" run ./...
 	cd e2e && "$(CURDIR)/$(LINTER)" run --config ../.golangci.yml --build-tags browser,prose,release,wine ./...
 
@@ -149,12 +168,14 @@ prose: $(VALE) ## check the language of the documentation, the help texts, and t
 	VALE="$(CURDIR)/$(VALE)" $(GO) test -C e2e -tags prose -count=1 ./prose
 
 .PHONY: cross
-cross: ## build and vet code and tests for Linux, macOS, and Windows; make distribution builds all six platforms
+cross: ## build for Linux, macOS, and Windows, vet for Windows, and build and vet the programs among the tests
 	@for platform in $(PLATFORMS); do \
-		echo "build and vet for $$platform"; \
-		CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/}; export CGO_ENABLED GOOS GOARCH; \
-		$(GO) build ./... && $(GO) vet ./... || exit 1; \
+		echo "build for $$platform"; \
+		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(GO) build ./... || exit 1; \
 	done
+	GOOS=windows GOARCH=amd64 $(GO) vet ./...
+	$(GO) build -C e2e ./...
+	$(GO) vet -C e2e -tags browser,prose,release,wine ./...
 
 # `go test -list` prints the targets of a package and then "ok PACKAGE TIME". Go fuzzes one target at a time.
 FUZZPACKAGES = ./...
@@ -216,11 +237,11 @@ tools: $(E2E_TOOLS) $(PEERS) $(LOADER) $(RELEASERS) $(LINTER) $(DEADCODE) $(D2) 
 demo: ## run the demonstration, e2e/demo; its last step uses tofu from PATH
 	@echo "make demo: compiles tofu-oci, a small program, and a real provider. The first run takes minutes, later runs seconds."
 	@began=$$(date +%s); $(MAKE) --no-print-directory build && \
-	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo -began "$$began"
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./demo -began "$$began"
 
 .PHONY: recording
 recording: build ## run the demonstration and generate docs/images/demo.svg
-	CGO_ENABLED=0 TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e -trimpath ./demo -svg docs/images/demo.svg
+	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./demo -svg docs/images/demo.svg
 
 .PHONY: bench
 bench: build $(E2E_TOOLS) $(MODULE_PEERS) ## run the benchmarks
@@ -238,6 +259,14 @@ bench-serve: build $(LOADER) ## measure serve under load and compared with nginx
 .PHONY: soak
 soak: build ## test serve with stalled and idle clients, then for ten minutes with a faulty registry; SOAKFLAGS='-last 2m' shortens it
 	TOFU_OCI="$(BIN)/tofu-oci" $(GO) run -C e2e ./soak $(SOAKFLAGS)
+
+# -n 1 and short times, because this only checks that the programs work.
+.PHONY: programs
+programs: build $(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) $(LOADER) ## run the demonstration and, briefly, the programs that compare, load, and soak
+	TOFU_OCI="$(BIN)/tofu-oci" PATH="$(TOOLS):$$PATH" $(GO) run -C e2e ./demo -svg bin/demo.svg
+	$(MAKE) --no-print-directory bench-peers PEERFLAGS='-n 1'
+	$(MAKE) --no-print-directory bench-serve LOADFLAGS='-n 1 -attack 2s'
+	$(MAKE) --no-print-directory soak SOAKFLAGS='-last 1m'
 
 .PHONY: docs
 docs: ## generate docs/cli.md and the JSON Schemas of the output

@@ -10,9 +10,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 )
 
@@ -32,7 +34,7 @@ func TestWorkflows(t *testing.T) {
 // TestScripts runs shellcheck on the scripts for releases, actions, and gates.
 func TestScripts(t *testing.T) {
 	t.Parallel()
-	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run"}
+	args := []string{"--external-sources", "install.sh", "build/assets.sh", "build/sbom.sh", ".ci/run", ".ci/phases", ".ci/affected"}
 	cmd := exec.CommandContext(t.Context(), "shellcheck", append(args, files(t, 9, "action/*.sh", "action/*/*.sh", "docs/examples/*.sh", "site/*.sh")...)...)
 	cmd.Dir = programs.root
 	if stdout, stderr, err := run(cmd); err != nil {
@@ -140,6 +142,41 @@ func TestGoVersion(t *testing.T) {
 					t.Errorf("%s sets up Go %s, but %s requires %v", path, set[1], filepath.Base(filepath.Dir(module)), want)
 				}
 			}
+		}
+	}
+}
+
+// TestPhases checks that the jobs of a workflow together run all phases of a make target.
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	for file, target := range map[string]string{"ci.yml": "check-phases", "nightly.yml": "nightly-phases"} {
+		var workflow struct {
+			Jobs map[string]struct {
+				Strategy struct{ Matrix struct{ Phases []string } }
+				Steps    []step
+			}
+		}
+		if err := yaml.Unmarshal([]byte(read(t, programs.root, ".github", "workflows", file)), &workflow); err != nil {
+			t.Fatal(err)
+		}
+		var run []string
+		for _, job := range workflow.Jobs {
+			run = append(run, strings.Fields(strings.Join(job.Strategy.Matrix.Phases, " "))...)
+			for _, s := range job.Steps {
+				if _, parts, found := strings.Cut(s.Run, ".ci/affected "); found {
+					parts, _, _ = strings.Cut(parts, " |")
+					run = append(run, strings.Fields(parts)...)
+				}
+			}
+		}
+		cmd := exec.CommandContext(t.Context(), "make", "--no-print-directory", target)
+		cmd.Dir = programs.root
+		cmd.Env = append(os.Environ(), "BASE=none") // without a commit to compare with, all phases run
+		want := strings.Fields(output(t, cmd))
+		slices.Sort(run)
+		slices.Sort(want)
+		if diff := cmp.Diff(want, run); diff != "" {
+			t.Errorf("%s runs different phases than make %s prints (-make +workflow):\n%s", file, target, diff)
 		}
 	}
 }
