@@ -146,7 +146,7 @@ var rows = map[string][]string{
 		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/builddir", "internal/testing/origintest",
 	},
 	"internal/testing/sourcetest":   {"pkg/provider"},
-	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/origintest", "internal/testing/testca"},
+	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/memnet", "internal/testing/origintest", "internal/testing/patience", "internal/testing/testca"},
 	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
 	"internal/testing/testca":       {},
 	"internal/testing/memnet":       {},

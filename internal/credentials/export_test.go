@@ -9,8 +9,11 @@ import (
 // SetClock sets the clock.
 func (r *Resolver) SetClock(now func() time.Time) { r.now, r.responses.Now = now, now }
 
-// SetTimeouts sets the timeouts of helpers.
-func (e *Environment) SetTimeouts(limit time.Duration) { e.timeouts = timeouts{limit, limit} }
+// WithTimeouts returns an environment with the given timeout for helpers.
+func (e Environment) WithTimeouts(limit time.Duration) Environment {
+	e.timeouts = timeouts{limit, limit}
+	return e
+}
 
 // FindTokenHelperWith is like [FindTokenHelper] with a different timeout.
 func FindTokenHelperWith(timeout time.Duration, name string, args, dirs []string) (h TokenHelper, ok bool) {

@@ -46,7 +46,7 @@ func (w *world) write(t *testing.T, name, content string) string {
 }
 
 func (w *world) environment() credentials.Environment {
-	e := credentials.Environment{
+	return credentials.Environment{
 		OS:   w.os,
 		Home: w.path("home"),
 		UID:  1000,
@@ -56,9 +56,7 @@ func (w *world) environment() credentials.Environment {
 			}
 			return w.env[name]
 		},
-	}
-	e.SetTimeouts(patience.Limit)
-	return e
+	}.WithTimeouts(patience.Limit)
 }
 
 func (w *world) finder(t *testing.T) *credentials.Resolver {

@@ -2,5 +2,8 @@ package outcome
 
 import "time"
 
-// SetTimeout sets the maximum time for sending a notification.
-func (w *Webhook) SetTimeout(limit time.Duration) { w.timeout = limit }
+// WithTimeout returns a webhook with the given time limit for a notification.
+func (w Webhook) WithTimeout(limit time.Duration) Webhook {
+	w.timeout = limit
+	return w
+}

@@ -42,8 +42,7 @@ func webhook(t *testing.T, url, format string) outcome.Webhook {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.SetTimeout(patience.Limit)
-	return w
+	return w.WithTimeout(patience.Limit)
 }
 
 func TestSend(t *testing.T) {
