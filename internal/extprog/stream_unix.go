@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxPipe is the maximum capacity, in bytes, that an ordinary user can give to a pipe.
+// maxPipe is the maximum capacity, in bytes, that an ordinary user can set for a pipe.
 const maxPipe = 1 << 20
 
 // copy copies the output to w. When [stream.end] interrupts it, copy copies only the
@@ -26,7 +26,7 @@ func (s *stream) copy(w io.Writer) {
 	rest := make([]byte, 64<<10)
 	n := 1
 	for copied := 0; n > 0 && copied < maxPipe; copied += n {
-		// The pipe is nonblocking, so the call fails if the pipe is empty.
+		// Reading from an empty pipe fails, because the runtime sets O_NONBLOCK.
 		if conn.Read(func(fd uintptr) bool { n, err = syscall.Read(int(fd), rest); return true }) != nil || err != nil {
 			return
 		}

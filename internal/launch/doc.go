@@ -43,7 +43,7 @@ type Options struct {
 	delays delays
 }
 
-// delays limits how long a provider is awaited that has failed or was asked to exit.
+// delays limits how long a provider is awaited that has failed or should exit.
 type delays struct {
 	// exit is the time for a process to exit whose connection was closed.
 	exit time.Duration
