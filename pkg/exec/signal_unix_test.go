@@ -10,7 +10,9 @@ import (
 	"os/signal"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 )
 
@@ -25,7 +27,7 @@ func signalled(do string) (code int) {
 		return 9
 	case "kill":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {}
+		time.Sleep(patience.Limit)
 	}
 	return 1
 }

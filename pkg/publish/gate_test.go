@@ -70,7 +70,7 @@ func gateProgram(args []string) error {
 			}
 		}
 	case "hang":
-		select {}
+		time.Sleep(patience.Limit)
 	case "crash":
 		return errors.New("scanner\x1b[31m broke at https://user:hunter2@db.example.com/")
 	case "fork":
@@ -96,7 +96,7 @@ func gateProgram(args []string) error {
 			return err
 		}
 		_, _ = fmt.Println("connected")
-		select {}
+		time.Sleep(patience.Limit)
 	}
 	answer := []byte(args[1])
 	if args[1] == "answer" { // the answer is in a file
