@@ -244,7 +244,7 @@ func TestConnections(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w, network := newLayout(t), memnet.New()
-		w.runOn(t, network.Listen("localhost:80"), serve.ListenOptions{MaxConnections: 1})
+		server := w.runOn(t, network.Listen("localhost:80"), serve.ListenOptions{MaxConnections: 1})
 		silent, err := network.Dial(t.Context(), "tcp", "localhost:80")
 		if err != nil {
 			t.Fatal(err)
@@ -267,6 +267,10 @@ func TestConnections(t *testing.T) {
 		}
 		_ = silent.Close()
 		if err := <-events; err != nil {
+			t.Error(err)
+		}
+		server.end()
+		if err := server.wait(); err != nil { // shutting down takes virtual time, which stops at the end of the test
 			t.Error(err)
 		}
 	})
