@@ -233,17 +233,17 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 	p.jobs[key] = j
 	p.goroutines.Go(func() {
 		result, err := j.run(p.ctx)
+		p.recordFailure(key, err) // before finish wakes the callers, who can call Failure
 		j.finish(result, err)
-		p.forgetJob(key, err)
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.jobs, key)
 	})
 	return j, nil
 }
 
-// forgetJob removes a finished job and records its failure.
-func (p *Puller) forgetJob(key jobKey, err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.jobs, key)
+// recordFailure replaces the recorded failure of a job that has finished.
+func (p *Puller) recordFailure(key jobKey, err error) {
 	p.failures.Forget(key)
 	if err != nil && p.ctx.Err() == nil {
 		p.failures.Put(key, failure{p.options.Now(), err})

@@ -251,11 +251,18 @@ func TestPanic(t *testing.T) {
 		p, to := newPuller(t, src)
 		defer p.Close()
 		r := release(t, p, "1.0.0")
-		broken, _ := newPuller(t, src, func(o *pullthrough.Options) {
+		var broken *pullthrough.Puller
+		var failed *pullthrough.FailedError
+		broken, _ = newPuller(t, src, func(o *pullthrough.Options) {
 			o.Publish.Verify = func(context.Context, provider.Release) (provider.Verdict, error) { panic("a bug") }
+			o.OnEvent = func(e pullthrough.Event) {
+				err := broken.Failure(to, r.Address, r.Version)
+				if _, cached := errors.AsType[*pullthrough.FailedError](err); e.Stage == pullthrough.StageFailed && !cached {
+					t.Errorf("not cached when callers continue: %v", err)
+				}
+			}
 		})
 		defer broken.Close()
-		var failed *pullthrough.FailedError
 		for range 2 {
 			if _, err := broken.Fetch(t.Context(), to, r, nouns.Plan9, nil); !errors.As(err, &failed) || !strings.Contains(err.Error(), "a bug") {
 				t.Errorf("got %v", err)
