@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
@@ -122,6 +124,36 @@ func (t *pullThroughWorld) refusedReason(tb testing.TB, version string, code int
 		tb.Errorf("%s: got %d %s", location, got.Code, got.Body)
 	}
 	return location
+}
+
+// TestPullThroughModuleReplicas checks that a server doesn't fetch a version again that a
+// different server has mirrored after both found that it was missing.
+func TestPullThroughModuleReplicas(t *testing.T) {
+	t.Parallel()
+	w, _ := pullModules(t, "{namespace}/{name}")
+	w.offerModule(t, "1.0.0", "")
+	options := w.options
+	options.Events.OnPull = func(e pullthrough.Event) {
+		if e.Stage != pullthrough.StageStarted {
+			return
+		}
+		if got, _ := w.fetchLocation(t, w.get(t, vpc+"1.0.0/download")); got.Code != http.StatusOK {
+			t.Errorf("first server: got %d %s", got.Code, got.Body)
+		}
+	}
+	second, err := serve.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	got := httptest.NewRecorder()
+	second.ServeHTTP(got, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://tofu.example.com"+vpc+"1.0.0/download", nil))
+	if got.Code != http.StatusNoContent {
+		t.Errorf("second server: got %d %s", got.Code, got.Body)
+	}
+	if n := w.origin.Requests()[origintest.ModuleArchive]; n != 1 {
+		t.Errorf("the archive was fetched %d times", n)
+	}
 }
 
 // TestPullThroughModuleDecisions checks that denials, pending versions, the minimum age,

@@ -78,6 +78,9 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	o, a, v := j.puller.options.Publish, j.release.Address, j.release.Version
 	repo := trackingRepository{j.repo, j}
 	if isModule(a) {
+		// The module can have been mirrored since the caller looked. With this depth, a
+		// package from the same origin isn't downloaded again.
+		o.Check = repository.DepthIndex
 		result, err = j.puller.options.MirrorModule(ctx, repo, a, v, o)
 	} else {
 		o.Verify = func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
