@@ -347,6 +347,10 @@ func release(size int, begin, repeat string, end ...string) hostile {
 			_, _ = io.WriteString(w, last)
 			return
 		}
+		if strings.HasPrefix(reference, "denied-") { // a denial would end the command before it reads the release
+			http.NotFound(w, r)
+			return
+		}
 		w.Header().Set("Content-Type", "application/vnd.oci.image.index.v1+json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(index)))
 		_, _ = io.WriteString(w, index)
