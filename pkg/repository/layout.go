@@ -115,9 +115,7 @@ func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 			return d, nil, err
 		}
 	}
-	data, err := readManifest(f, d)
-	d.Size = int64(len(data))
-	return d, data, err
+	return readManifest(f, d)
 }
 
 // Blob opens the file of a blob. The returned reader also implements io.ReaderAt.

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,8 +14,10 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
@@ -173,44 +175,85 @@ func (r *remoteRepository) Manifest(ctx context.Context, reference string) (d oc
 }
 
 func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
-	d, body, err := r.fetchManifest(ctx, reference)
-	if err != nil {
+	fail := func(err error) (ocispec.Descriptor, []byte, error) {
 		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
 	}
-	defer func() { _ = body.Close() }()
-	if want, isDigest := digest.Parse(reference); isDigest == nil {
-		d.Digest = want
-	}
-	data, err := readManifest(body, d)
+	resp, err := r.reservedManifest(ctx, reference)
 	if err != nil {
-		return ocispec.Descriptor{}, nil, r.fail("fetching manifest", reference, err)
+		return fail(err)
 	}
-	d.Size = int64(len(data))
+	defer func() { _ = resp.Body.Close() }()
+	d := ocispec.Descriptor{Size: resp.ContentLength}
+	if d.MediaType, _, err = mime.ParseMediaType(resp.Header.Get("Content-Type")); err != nil {
+		return fail(fmt.Errorf("response has no valid content type: %w", err))
+	}
+	if d.Digest, err = digest.Parse(reference); err != nil { // a tag
+		d.Digest = digest.Digest(resp.Header.Get("Docker-Content-Digest"))
+	}
+	d, data, err := readManifest(resp.Body, d)
+	if err != nil {
+		return fail(err)
+	}
 	return d, data, nil
 }
 
-// fetchManifest requests a manifest and reserves memory for it, because many releases
+// reservedManifest requests a manifest and reserves memory for it, because many releases
 // are read concurrently and each manifest can be as large as OpenTofu permits. If
-// fetchManifest must wait for memory, it closes the response and repeats the request
+// reservedManifest must wait for memory, it closes the response and repeats the request
 // later. Otherwise, HTTP/2 would buffer megabytes of the response.
-func (r *remoteRepository) fetchManifest(ctx context.Context, reference string) (ocispec.Descriptor, io.ReadCloser, error) {
-	d, body, err := r.remote.Manifests().FetchReference(ctx, reference)
+func (r *remoteRepository) reservedManifest(ctx context.Context, reference string) (*http.Response, error) {
+	resp, err := r.requestManifest(ctx, reference)
 	if err != nil {
-		return d, nil, err
+		return nil, err
 	}
-	size := d.Size
+	size := resp.ContentLength
 	if size < 0 {
 		size = artifact.MaxManifestSize
 	}
 	wait := schedule.ReserveMemory(ctx, size)
 	if wait == nil {
-		return d, body, nil
+		return resp, nil
 	}
-	_ = body.Close()
+	_ = resp.Body.Close()
 	if err := wait(); err != nil {
-		return d, nil, err
+		return nil, err
 	}
-	return r.remote.Manifests().FetchReference(ctx, reference)
+	return r.requestManifest(ctx, reference)
+}
+
+// requestManifest requests a manifest. If the response contains no digest, the
+// corresponding function of oras reads the entire manifest before memory can be
+// reserved, and if it contains no length, that function sends a second request.
+func (r *remoteRepository) requestManifest(ctx context.Context, reference string) (*http.Response, error) {
+	at, err := r.remote.ParseReference(reference)
+	if err != nil {
+		return nil, err
+	}
+	ctx = auth.AppendRepositoryScope(ctx, at, auth.ActionPull)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url("manifests", reference).String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", strings.Join(manifestTypes, ", "))
+	resp, err := r.remote.Client.Do(req)
+	switch {
+	case err != nil:
+		return nil, httpclient.RedactError(err)
+	case resp.StatusCode == http.StatusNotFound:
+		_ = resp.Body.Close()
+		return nil, errdef.ErrNotFound
+	case resp.StatusCode != http.StatusOK:
+		return nil, responseError(resp)
+	}
+	return resp, nil
+}
+
+// manifestTypes are the media types of manifests. Some registries convert manifests of
+// other types, which changes the digest.
+var manifestTypes = []string{
+	ocispec.MediaTypeImageManifest, ocispec.MediaTypeImageIndex,
+	"application/vnd.docker.distribution.manifest.v2+json", "application/vnd.docker.distribution.manifest.list.v2+json",
+	"application/vnd.oci.artifact.manifest.v1+json",
 }
 
 // Stat requests the size of a blob with a HEAD request.

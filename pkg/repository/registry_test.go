@@ -1,6 +1,7 @@
 package repository_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -402,30 +403,55 @@ func TestWrongManifest(t *testing.T) {
 	s := newServer(t, registrytest.Options{})
 	x := index(t, "a")
 	pushTag(t, s.open(t), x, "1.0.0", "")
-	s.Misbehave(registrytest.ManifestGet, origintest.FlipBit(10), -1)
-	for _, reference := range []string{"1.0.0", x.Descriptor.Digest.String()} {
+	check := func(reference string) {
+		t.Helper()
 		_, _, err := s.open(t).Manifest(t.Context(), reference)
 		mismatch, ok := errors.AsType[*sums.MismatchError](err)
 		if !ok || mismatch.Want != x.Descriptor.Digest.String() || !strings.Contains(err.Error(), reference) {
 			t.Error(err)
 		}
 	}
-	// Without a digest header, the library detects the wrong content.
+	s.Misbehave(registrytest.ManifestGet, origintest.FlipBit(10), -1)
+	check("1.0.0")
+	check(x.Descriptor.Digest.String())
 	s.Behave()
 	s.Misbehave(registrytest.ManifestGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
 		origintest.FlipBit(10)(headless{w}, r, honest)
 	}, -1)
-	if _, _, err := s.open(t).Manifest(t.Context(), x.Descriptor.Digest.String()); err == nil || !strings.Contains(err.Error(), "digest mismatch") {
-		t.Error(err)
+	check(x.Descriptor.Digest.String())
+}
+
+// TestManifestWithoutHeaders checks that one request is sufficient if a registry states
+// neither the digest nor the length of a manifest.
+func TestManifestWithoutHeaders(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, registrytest.Options{})
+	x := index(t, "a")
+	pushTag(t, s.open(t), x, "1.0.0", "")
+	s.Misbehave(registrytest.ManifestGet, func(w http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+		honest(headless{w}, r)
+	}, -1)
+	before := s.Requests()
+	for _, reference := range []string{"1.0.0", x.Descriptor.Digest.String()} {
+		d, data, err := s.open(t).Manifest(t.Context(), reference)
+		if err != nil || d.Digest != x.Descriptor.Digest || d.Size != x.Descriptor.Size || !bytes.Equal(data, x.Bytes) {
+			t.Errorf("%s: got %v, %v", reference, d, err)
+		}
+	}
+	after := s.Requests()
+	if gets, heads := after[registrytest.ManifestGet]-before[registrytest.ManifestGet], after[registrytest.ManifestHead]-before[registrytest.ManifestHead]; gets != 2 || heads != 0 {
+		t.Errorf("got %d GET and %d HEAD requests", gets, heads)
 	}
 }
 
-// headless removes the digest header.
+// headless removes the digest and the length of a response.
 type headless struct{ http.ResponseWriter }
 
 func (h headless) WriteHeader(code int) {
 	h.Header().Del("Docker-Content-Digest")
+	h.Header().Del("Content-Length")
 	h.ResponseWriter.WriteHeader(code)
+	_ = http.NewResponseController(h.ResponseWriter).Flush() // sends the header, so that the length is unknown
 }
 
 // TestInterruptedManifest checks that an interrupted manifest request is retried up to

@@ -69,22 +69,25 @@ func Open(ref template.Reference, o Options) (Repository, error) {
 	return newRegistry(ref, o)
 }
 
-// readManifest reads and verifies a manifest. The size in d only determines the initial
-// buffer size.
-func readManifest(r io.Reader, d ocispec.Descriptor) ([]byte, error) {
+// readManifest reads a manifest, verifies its digest, and returns the descriptor with its
+// size. The size in d only determines the initial buffer size. If the digest in d is
+// empty, it is computed.
+func readManifest(r io.Reader, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
 	expected := max(min(d.Size, artifact.MaxManifestSize), 0)
 	buffer := bytes.NewBuffer(make([]byte, 0, expected+bytes.MinRead))
 	if _, err := buffer.ReadFrom(io.LimitReader(r, artifact.MaxManifestSize+1)); err != nil {
-		return nil, err
+		return d, nil, err
 	}
 	data := buffer.Bytes()
 	if len(data) > artifact.MaxManifestSize {
-		return nil, &artifact.FormatError{Problem: fmt.Sprintf("document exceeds %d bytes, the maximum that OpenTofu reads", artifact.MaxManifestSize)}
+		return d, nil, &artifact.FormatError{Problem: fmt.Sprintf("document exceeds %d bytes, the maximum that OpenTofu reads", artifact.MaxManifestSize)}
 	}
-	if got := digest.FromBytes(data); got != d.Digest {
-		return nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: d.Digest.String()}
+	got := digest.FromBytes(data)
+	if d.Digest != "" && got != d.Digest {
+		return d, nil, &sums.MismatchError{Name: "manifest", Got: got.String(), Want: d.Digest.String()}
 	}
-	return data, nil
+	d.Digest, d.Size = got, int64(len(data))
+	return d, data, nil
 }
 
 // isFound reports whether err is nil. For a "not found" error, it returns false and no
