@@ -127,7 +127,7 @@ var rows = map[string][]string{
 	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
 	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
-	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/extprog"},
+	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/extprog", "internal/text"},
 	"internal/bounded":     {"internal/text"},
 	"internal/text":        {},
 	"internal/memo":        {},

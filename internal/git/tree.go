@@ -9,6 +9,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -87,7 +89,7 @@ func (t tree) add(line string) (int64, error) {
 		return 0, fmt.Errorf("%w: the commit contains %q twice", ErrUnsafe, name)
 	}
 	for element := range strings.SplitSeq(name, "/") {
-		if element == "" || element == "." || element == ".." || isDotGit(element) {
+		if element == "" || element == "." || element == ".." || text.IsDotGit(element) {
 			return 0, fmt.Errorf("%w: the commit contains the path %q", ErrUnsafe, name)
 		}
 	}
@@ -101,13 +103,6 @@ func (t tree) add(line string) (int64, error) {
 	}
 	t[name] = e
 	return e.size, nil
-}
-
-// isDotGit reports whether a path element is .git on any system. Windows removes
-// trailing dots and spaces, and has short names.
-func isDotGit(element string) bool {
-	name := strings.ToLower(strings.TrimRight(element, ". "))
-	return name == ".git" || name == "git~1"
 }
 
 // File is a file in a commit or in another package. Path uses forward slashes.

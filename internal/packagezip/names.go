@@ -68,6 +68,8 @@ func checkElement(element string) string {
 		return "has a name with a trailing dot or space, which Windows removes"
 	case text.IsDeviceName(element):
 		return "has the name of a Windows device"
+	case text.IsDotGit(element):
+		return fmt.Sprintf("has the element %q in its name, so Git could run programs of the archive", element)
 	}
 	return ""
 }

@@ -61,6 +61,10 @@ func TestNames(t *testing.T) {
 		"com²":                               "device",
 		"conin$":                             "device",
 		"prn .txt":                           "device",
+		".git/config":                        `".git"`,
+		"modules/.GIT/config":                `".GIT"`,
+		"git~1/config":                       `"git~1"`,
+		".g\u200cit":                         "Git",
 		"dot.":                               "dot or space",
 		"dir./x":                             "dot or space",
 		"space ":                             "dot or space",
@@ -140,6 +144,10 @@ func TestCollisions(t *testing.T) {
 		{"a file and then a directory", []string{"a", "a/"}, "a/", "both a file and a directory"},
 		{"a directory and then a file", []string{"a/", "a"}, "a", "both a file and a directory"},
 		{"a file that is a parent", []string{"a/b", "a/b/c/d"}, "a/b/c/d", `"a/b"`},
+		{"objects of a program", []string{"objects/a", "refs/a", "x/HEAD", "y/commondir"}, "", ""},
+		{"a repository", []string{"a/HEAD", "a/objects/b", "a/config", "a/refs/c"}, "a/refs/c", "completes a Git repository"},
+		{"a repository in upper case", []string{"OBJECTS/b", "Refs/", "head"}, "head", "completes a Git repository"},
+		{"a repository elsewhere", []string{"commondir", "HEAD"}, "HEAD", "completes a Git repository"},
 		{"a parent that is a file", []string{"a/b/c/d", "a/b"}, "a/b", `"a/b"`},
 	}
 	for _, test := range tests {

@@ -61,11 +61,26 @@ func (t *tree) add(name string) (problem string) {
 			return fmt.Sprintf("requires %q to be both a file and a directory", strings.Join(elements[:i+1], "/"))
 		case last && found.listed:
 			return "is duplicated"
+		case t.completesRepository(at, element):
+			return "completes a Git repository, so Git could run programs of the archive"
 		}
 		found.listed = found.listed || last
 		at = found
 	}
 	return ""
+}
+
+// completesRepository reports whether git would use a directory as a bare repository
+// because of an element: the directory contains HEAD and the objects, or a file that
+// refers to them.
+func (t *tree) completesRepository(dir *node, element string) bool {
+	switch strings.ToLower(element) {
+	case "head", "objects", "refs", "commondir":
+	default:
+		return false
+	}
+	has := func(name string) bool { return t.nodes[nodeKey{dir, name}] != nil }
+	return has("head") && (has("objects") && has("refs") || has("commondir"))
 }
 
 // child returns the parent's child that some file systems consider equal to element.
