@@ -84,7 +84,7 @@ func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, er
 	})
 	if err != nil {
 		c.Close()
-		return nil, fmt.Errorf("fetching %s from %s: %w", ref, at.Redacted(), err)
+		return nil, fmt.Errorf("fetching %s from %s: %w", ref, withoutUser(at), err)
 	}
 	return c, nil
 }
@@ -95,7 +95,7 @@ var commitID = regexp.MustCompile("^([0-9a-f]{40}|[0-9a-f]{64})$")
 // Resolve returns the ID of the commit that [Fetch] would fetch, without fetching it.
 func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error) {
 	if commitID.MatchString(ref) {
-		return ref, nil
+		return ref, checkURL(at)
 	}
 	err = inScratch(ctx, at, &ref, defaultTimeout, func(ctx context.Context, r repository) error {
 		// git fetch prefers these names in this order. The first name refers to the
@@ -118,7 +118,7 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 		return provider.Errorf(provider.NotFound, "the repository has no such branch or tag")
 	})
 	if err != nil {
-		return "", fmt.Errorf("resolving %s in %s: %w", ref, at.Redacted(), err)
+		return "", fmt.Errorf("resolving %s in %s: %w", ref, withoutUser(at), err)
 	}
 	return id, nil
 }
@@ -226,19 +226,27 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// checkURL accepts only https and ssh URLs. It rejects passwords, because other users
-// can read the arguments of a process.
+// checkURL accepts only https and ssh URLs. It rejects credentials, because other users
+// can read the arguments of a process. In an https URL, even the user name can be a
+// token.
 func checkURL(at *url.URL) error {
 	_, hasPassword := at.User.Password()
 	switch {
 	case at.Scheme != "https" && at.Scheme != "ssh":
 		return fmt.Errorf("%w: git transport %q; only https and ssh are supported", ErrUnsafe, at.Scheme)
 	case at.Hostname() == "" || strings.HasPrefix(at.Hostname(), "-") || strings.HasPrefix(at.User.Username(), "-"):
-		return fmt.Errorf("%w: invalid host in the git URL %s", ErrUnsafe, at.Redacted())
-	case hasPassword:
-		return fmt.Errorf("%w: the git URL %s contains a password; use a git credential helper", ErrUnsafe, at.Redacted())
+		return fmt.Errorf("%w: invalid host in the git URL %s", ErrUnsafe, withoutUser(at))
+	case hasPassword || at.Scheme == "https" && at.User != nil:
+		return fmt.Errorf("%w: the git URL %s contains credentials; use a git credential helper", ErrUnsafe, withoutUser(at))
 	}
 	return nil
+}
+
+// withoutUser returns a URL without user information, for messages.
+func withoutUser(at *url.URL) string {
+	shown := *at
+	shown.User = nil
+	return shown.String()
 }
 
 // checkRef rejects names that git would interpret as an option, a pattern, or more than

@@ -16,20 +16,24 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestFetchRefusesTransports checks that only https and ssh URLs reach git.
-func TestFetchRefusesTransports(t *testing.T) {
+// TestFetchRefusesURLs checks that only https and ssh URLs without credentials reach git.
+func TestFetchRefusesURLs(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"http://example.org/vpc.git", "git://example.org/vpc.git", "file:///srv/vpc.git", "ext::sh -c evil", "/srv/vpc.git",
 		"ssh://-oProxyCommand=evil/vpc.git", "ssh://-lroot@example.org/vpc.git", "https:///vpc.git", "https://user:password@example.org/vpc.git",
+		"https://password@example.org/vpc.git", "ssh://git:password@example.org/vpc.git",
 	} {
 		at, err := url.Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = git.Fetch(t.Context(), at, "", git.Options{})
-		if !errors.Is(err, git.ErrUnsafe) || strings.Contains(fmt.Sprint(err), ":password") {
-			t.Errorf("%s: got %v", text, err)
+		_, resolveErr := git.Resolve(t.Context(), at, strings.Repeat("0", 40))
+		for _, err := range []error{err, resolveErr} {
+			if !errors.Is(err, git.ErrUnsafe) || strings.Contains(err.Error(), "password@") {
+				t.Errorf("%s: got %v", text, err)
+			}
 		}
 	}
 }

@@ -428,7 +428,10 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 	w.archives["/archives/cycle.tar.gz"] = tarOf(t, "", map[string]string{"main.tf": "", "a/b": "-> ../c", "c/d": "-> ../a"})
 	w.archives["/archives/up.tar.gz"] = tarOf(t, "../", files)
 	w.archives["/archives/sparse.tar.gz"] = sparseTar(t)
-	w.archives["/archives/git.zip"] = zipOf(t, map[string]string{"../evil.tf": ""})
+	w.archives["/archives/up.zip"] = zipOf(t, map[string]string{"../evil.tf": ""})
+	hostile := map[string]string{"main.tf": "", ".git/config": "[core]\n\tfsmonitor = evil\n"}
+	w.archives["/archives/git.zip"], w.archives["/archives/git.tar.gz"] = zipOf(t, hostile), tarOf(t, "", hostile)
+	oldest := strings.Repeat("0", 40)
 	for location, test := range map[string]struct {
 		problem string
 		kind    provider.ErrorKind
@@ -447,14 +450,18 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 		"git::https://HOST/git/vpc.git//../../etc?ref=v1.0.0":       {"subdirectory is not valid", provider.Refused},
 		"git::https://HOST/git/vpc.git//missing?ref=v1.0.0":         {".gitmodules", provider.Refused},
 		"git::https://HOST/git/vpc.git?ref=v1.0.0":                  {".gitmodules", provider.Refused},
-		"git::https://user:secret@HOST/git/vpc.git?ref=v1.0.0":      {"contains a password", provider.Refused},
+		"git::https://user:secret@HOST/git/vpc.git?ref=v1.0.0":      {"contains credentials", provider.Refused},
+		"git::https://secret@HOST/git/vpc.git?ref=v1.0.0":           {"contains credentials", provider.Refused},
+		"git::https://secret@HOST/git/vpc.git?ref=" + oldest:        {"contains credentials", provider.Refused},
 		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch or tag", provider.NotFound},
 		"https://HOST/archives/page":                                {"", provider.Unverified},
 		"https://HOST/archives/link.tar.gz":                         {`"a/link" doesn't refer to a file`, provider.Refused},
 		"https://HOST/archives/cycle.tar.gz":                        {"doesn't refer to a file", provider.Refused},
 		"https://HOST/archives/up.tar.gz":                           {`".."`, provider.Unverified},
 		"https://HOST/archives/sparse.tar.gz":                       {"contains more than", provider.Unverified},
-		"https://HOST/archives/git.zip":                             {`".."`, provider.Unverified},
+		"https://HOST/archives/up.zip":                              {`".."`, provider.Unverified},
+		"https://HOST/archives/git.zip":                             {`".git"`, provider.Unverified},
+		"https://HOST/archives/git.tar.gz":                          {`".git"`, provider.Unverified},
 		"https://HOST/archives/vpc.zip?checksum=md5:0&token=secret": {"checksum is not supported", provider.Refused},
 	} {
 		t.Run(location, func(t *testing.T) {
