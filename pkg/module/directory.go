@@ -22,8 +22,8 @@ import (
 type Directory struct {
 	// Files contains the files of the package, sorted by path.
 	Files []File
-	// Untracked contains the paths of files that git doesn't track. It is empty outside
-	// of git work trees.
+	// Untracked contains the paths of files that git doesn't track, sorted. It is empty
+	// outside of git work trees.
 	Untracked []string
 	// Revision is the git commit, or empty if tracked files differ from the commit or
 	// the directory is not in a git work tree.
@@ -44,14 +44,21 @@ func (d Directory) Version() (provider.Version, error) {
 	return provider.Version{}, fmt.Errorf("the commit has tags for %d versions: %s", len(d.Versions), provider.SomeVersions(d.Versions))
 }
 
+// DirectoryOptions configures [ReadDirectory].
+type DirectoryOptions struct {
+	// IncludeUntracked adds files that git doesn't track, which can contain secrets.
+	IncludeUntracked bool
+}
+
 // ReadDirectory reads the module in a directory and checks that it can be parsed. It
 // excludes version control directories, .terraform, state files, lock files, and the
-// files that .terraformignore specifies. In a Git work tree, modes and line endings
-// come from Git's index, so that packages are identical on all systems.
+// files that .terraformignore specifies. In a Git work tree, it excludes untracked
+// files, and modes and line endings come from Git's index, so that packages are
+// identical on all systems.
 //
 // A link to a file or directory within dir is packed as a copy of its target.
 // ReadDirectory rejects other links.
-func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
+func ReadDirectory(ctx context.Context, dir string, o DirectoryOptions) (d Directory, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		root, err = filepath.Abs(root)
@@ -64,7 +71,7 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	defer cancel()
 	checked := make(chan error, 1)
 	go func() { checked <- configuration.Check(ctx, root) }()
-	r := reader{root: root, links: map[string]string{}}
+	r := reader{root: root, options: o, links: map[string]string{}}
 	if r.ignored, err = readIgnoreRules(root); err != nil {
 		return d, err
 	}
@@ -92,6 +99,8 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	err = <-checked
 	if errors.Is(err, configuration.ErrNoConfiguration) {
 		err = checkNested(ctx, root, d.Files, err)
+	} else if err == nil && !slices.ContainsFunc(d.Files, func(f File) bool { return path.Dir(f.Path) == "." && configuration.IsFile(f.Path) }) {
+		err = provider.Errorf(provider.Misuse, "the package would be an empty module: %s or git excludes all configuration files in %s", ignoreName, root)
 	}
 	if err != nil {
 		return d, err
@@ -134,6 +143,7 @@ func checkNested(ctx context.Context, root string, files []File, absent error) e
 // reader collects the files in a directory.
 type reader struct {
 	root      string
+	options   DirectoryOptions
 	ignored   ignoreRules
 	tree      workTree
 	files     []File
@@ -158,16 +168,18 @@ func (r *reader) add(file string, entry fs.DirEntry) error {
 	if isNeverPacked(entry.Name()) || r.ignored.ignores(name) {
 		return nil
 	}
-	indexed, isTracked := r.tree.files[name]
-	if r.tree.files != nil && !isTracked {
+	if r.tree.isUntracked(name) {
 		r.untracked = append(r.untracked, name)
+		if !r.options.IncludeUntracked {
+			return nil
+		}
 	}
 	switch {
 	case entry.Type() == fs.ModeSymlink:
 		return r.addLink(name, file)
 	case !entry.Type().IsRegular():
 		return refused(name, "neither a file nor a link")
-	case indexed.isLink: // a checkout without support for links
+	case r.tree.files[name].isLink: // a checkout without support for links
 		target, err := bounded.ReadFile(file, 4<<10)
 		if err != nil {
 			return err

@@ -80,7 +80,7 @@ func TestReadDirectory(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil { // not a work tree
 		t.Fatal(err)
 	}
-	d, err := module.ReadDirectory(t.Context(), dir)
+	d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,11 +103,12 @@ func TestReadDirectoryRefuses(t *testing.T) {
 		"a link to the root":        {map[string]string{"main.tf": "", "x": "-> ."}, "doesn't refer"},
 		"invalid syntax":            {map[string]string{"main.tf": "resource {"}, "main.tf:1"},
 		"no configuration":          {map[string]string{"README.md": ""}, "contains no module"},
+		"a lost configuration":      {map[string]string{"main.tf": "", "modules/a/main.tf": "", ".terraformignore": "/*.tf"}, "empty module"},
 		"an invalid pattern":        {map[string]string{"main.tf": "", ".terraformignore": "[a"}, "invalid pattern"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := module.ReadDirectory(t.Context(), writeFiles(t, test.files))
+			_, err := module.ReadDirectory(t.Context(), writeFiles(t, test.files), module.DirectoryOptions{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -141,7 +142,7 @@ func TestReadWorkTree(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "vpc", "main.tf")); err != nil || !strings.Contains(string(data), "\r\n") {
 		t.Fatalf("the checkout has no CRLF: %q, %v", data, err)
 	}
-	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
+	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +164,72 @@ func TestReadWorkTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
 	if err != nil || d.Revision != "" || len(d.Versions) != 0 || !slices.Equal(d.Untracked, []string{"new.tf"}) {
 		t.Errorf("modified: revision %s, versions %v, untracked %v, %v", d.Revision, d.Versions, d.Untracked, err)
+	}
+	// The package contains untracked files only on request.
+	if diff := cmp.Diff([]string{"binary", "main.tf", "run.sh"}, paths(d)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{IncludeUntracked: true})
+	if diff := cmp.Diff([]string{"binary", "main.tf", "new.tf", "run.sh"}, paths(d)); diff != "" || err != nil {
+		t.Errorf("%v, files (-want +got):\n%s", err, diff)
+	}
+}
+
+// TestReadUntrackedDirectory checks that all files of a directory are packed if a parent
+// is a work tree that tracks none of them, and that the files of submodules are packed.
+func TestReadUntrackedDirectory(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"README.md": "", "build/main.tf": "", "build/x": "", "vpc/main.tf": ""})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "README.md", "vpc")
+	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "build"), module.DirectoryOptions{})
+	if diff := cmp.Diff([]string{"main.tf", "x"}, paths(d)); diff != "" || err != nil || len(d.Untracked) != 0 {
+		t.Errorf("%v, untracked %v, files (-want +got):\n%s", err, d.Untracked, diff)
+	}
+	sub := filepath.Join(dir, "vpc", "modules", "sub")
+	git(t, dir, "init", "--quiet", sub)
+	if err := os.WriteFile(filepath.Join(sub, "main.tf"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	git(t, sub, "add", "-A")
+	git(t, sub, "commit", "--quiet", "-m", "first")
+	git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, sub, "rev-parse", "HEAD")+",vpc/modules/sub")
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
+	if diff := cmp.Diff([]string{"main.tf", "modules/sub/main.tf"}, paths(d)); diff != "" || err != nil || len(d.Untracked) != 0 {
+		t.Errorf("%v, untracked %v, files (-want +got):\n%s", err, d.Untracked, diff)
+	}
+}
+
+// TestIgnoreRules compares the files that patterns leave in a package.
+func TestIgnoreRules(t *testing.T) {
+	t.Parallel()
+	for patterns, want := range map[string][]string{
+		"/*/\n!/modules/\n":  {".env", "b", "main.tf", "modules/a/x", "modules/b"},
+		"x\n":                {".env", "a/b/c", "b", "main.tf", "modules/b"}, // not all files in all directories
+		"b/\n":               {".env", "b", "main.tf", "modules/a/x", "modules/b"},
+		"b\n":                {".env", "main.tf", "modules/a/x"},
+		"/b\n":               {".env", "a/b/c", "main.tf", "modules/a/x", "modules/b"},
+		"*\n!main.tf\n":      {"main.tf"},
+		"a/**\n":             {".env", "b", "main.tf", "modules/b"},
+		"/b/**\n":            {".env", "a/b/c", "b", "main.tf", "modules/a/x", "modules/b"},
+		"modules/?\r\n":      {".env", "a/b/c", "b", "main.tf"},
+		"**/c\n":             {".env", "b", "main.tf", "modules/a/x", "modules/b"},
+		"[!b]\n":             {".env", "b", "main.tf", "modules/b"},
+		"{b,c}\n!\n/\n./b\n": {".env", "a/b/c", "b", "main.tf", "modules/a/x", "modules/b"},
+		".*\n!.env\n":        {".env", "a/b/c", "b", "main.tf", "modules/a/x", "modules/b"},
+		"a/\n!/modules/a/\n": {".env", "b", "main.tf", "modules/a/x", "modules/b"},
+	} {
+		files := map[string]string{".terraformignore": patterns + ".terraformignore\n"}
+		for _, name := range []string{"main.tf", ".env", "a/b/c", "b", "modules/a/x", "modules/b"} {
+			files[name] = ""
+		}
+		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files), module.DirectoryOptions{})
+		if diff := cmp.Diff(want, paths(d)); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", patterns, err, diff)
+		}
 	}
 }
 
@@ -173,29 +237,72 @@ func TestReadWorkTree(t *testing.T) {
 // unpacked archive can contain, starts no programs.
 func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 	t.Parallel()
-	dir := writeFiles(t, map[string]string{"main.tf": "# one\n", ".gitattributes": "* filter=evil\n"})
-	git(t, dir, "init", "--quiet")
-	git(t, dir, "add", "-A")
-	git(t, dir, "commit", "--quiet", "-m", "first")
-	git(t, dir, "tag", "v1.2.0")
-	marker := filepath.Join(t.TempDir(), "marker")
-	touch := "touch '" + marker + "'; cat"
-	for _, name := range []string{"filter.evil.clean", "filter.evil.process", "core.fsmonitor", "remote.origin.uploadpack", "core.pager"} {
-		git(t, dir, "config", name, touch)
+	for _, test := range []struct {
+		name, attributes string
+		versions         []provider.Version
+	}{
+		{"with filters", "* filter=evil\n", nil},
+		{"without filters", "* diff=evil\n", []provider.Version{version(t, "1.2.0")}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			dir := writeFiles(t, map[string]string{"main.tf": "# one\n", ".gitattributes": test.attributes})
+			git(t, dir, "init", "--quiet")
+			git(t, dir, "add", "-A")
+			git(t, dir, "commit", "--quiet", "-m", "first")
+			sign(t, dir)
+			git(t, dir, "tag", "v1.2.0")
+			git(t, dir, "tag", "latest")
+			marker := filepath.Join(t.TempDir(), "marker")
+			touch := "touch '" + marker + "'; cat"
+			program := filepath.Join(dir, ".git", "program")
+			if err := os.WriteFile(program, []byte("#!/bin/sh\n"+touch+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			settings := []string{
+				"core.fsmonitor", "core.pager", "pager.status", "pager.tag", "core.sshCommand", "core.askPass", "core.alternateRefsCommand",
+				"diff.external", "diff.evil.textconv", "diff.evil.command", "credential.helper", "remote.origin.uploadpack",
+			}
+			if strings.Contains(test.attributes, "filter") {
+				settings = append(settings, "filter.evil.clean", "filter.evil.process")
+			}
+			for _, name := range settings {
+				git(t, dir, "config", name, touch)
+			}
+			for _, name := range []string{"gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand"} {
+				git(t, dir, "config", name, program)
+			}
+			git(t, dir, "config", "tag.sort", "signature")
+			git(t, dir, "config", "log.showSignature", "true")
+			git(t, dir, "config", "core.hooksPath", filepath.Dir(program))
+			git(t, dir, "config", "remote.origin.url", t.TempDir())
+			git(t, dir, "config", "remote.origin.promisor", "true")
+			later := time.Now().Add(time.Hour)
+			if err := os.Chtimes(filepath.Join(dir, "main.tf"), later, later); err != nil { // git compares the content
+				t.Fatal(err)
+			}
+			d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{})
+			if err != nil || (d.Revision == "") != (test.versions == nil) || !slices.Equal(d.Versions, test.versions) || len(d.Files) != 2 {
+				t.Errorf("got %+v, %v", d, err)
+			}
+			if _, err := os.Stat(marker); err == nil {
+				t.Error("a program ran")
+			}
+		})
 	}
-	git(t, dir, "config", "remote.origin.url", t.TempDir())
-	git(t, dir, "config", "remote.origin.promisor", "true")
-	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(dir, "main.tf"), later, later); err != nil { // git compares the content
+}
+
+// sign replaces the commit with a copy that has a signature, so that git would start gpg
+// to show or sort by signatures.
+func sign(t *testing.T, dir string) {
+	t.Helper()
+	header, message, _ := strings.Cut(git(t, dir, "cat-file", "commit", "HEAD"), "\n\n")
+	file := filepath.Join(t.TempDir(), "commit")
+	signed := header + "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n iQEz\n -----END PGP SIGNATURE-----\n\n" + message + "\n"
+	if err := os.WriteFile(file, []byte(signed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d, err := module.ReadDirectory(t.Context(), dir)
-	if err != nil || d.Revision != "" || len(d.Versions) != 0 || len(d.Files) != 2 {
-		t.Errorf("got %+v, %v", d, err)
-	}
-	if _, err := os.Stat(marker); err == nil {
-		t.Error("a program ran")
-	}
+	git(t, dir, "update-ref", "HEAD", git(t, dir, "hash-object", "-t", "commit", "-w", file))
 }
 
 // TestReadDirectoryLinkedDirectory checks that links to directories are packed as copies,
@@ -204,7 +311,7 @@ func TestReadDirectoryLinkedDirectory(t *testing.T) {
 	t.Parallel()
 	d, err := module.ReadDirectory(t.Context(), writeFiles(t, map[string]string{
 		"main.tf": "", "shared/a.tf": "a", "shared/.terraform/b": "b", "shared/no.txt": "c", "modules/x": "-> ../shared", ".terraformignore": "modules/x/no.txt\n",
-	}))
+	}), module.DirectoryOptions{})
 	var names []string
 	for _, f := range d.Files {
 		names = append(names, f.Path)
@@ -218,7 +325,7 @@ func TestReadDirectoryLinkedDirectory(t *testing.T) {
 			bomb[fmt.Sprintf("l%d/%d", level, link)] = fmt.Sprintf("-> ../l%d", level-1)
 		}
 	}
-	if d, err := module.ReadDirectory(t.Context(), writeFiles(t, bomb)); provider.KindOf(err) != provider.Refused {
+	if d, err := module.ReadDirectory(t.Context(), writeFiles(t, bomb), module.DirectoryOptions{}); provider.KindOf(err) != provider.Refused {
 		t.Errorf("got %d files, %v", len(d.Files), err)
 	}
 }

@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 )
@@ -18,9 +20,11 @@ const maxGitOutput = 64 << 20
 // workTree describes a directory in a git work tree.
 type workTree struct {
 	dir string
-	// files maps the paths of the tracked files to their entries in the index. It is nil
-	// outside work trees.
+	// files maps the paths of the tracked files to their entries in the index. It is
+	// empty outside work trees.
 	files map[string]indexEntry
+	// submodules contains the paths of submodules, whose files are in other indexes.
+	submodules []string
 	// commit is the current commit. It is empty if the repository has no commits.
 	commit string
 	// modified reports whether tracked files differ from the commit, or can't be
@@ -56,6 +60,10 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 		if len(parts) != 3 {
 			continue
 		}
+		if strings.HasPrefix(parts[0], "160000 ") {
+			t.submodules = append(t.submodules, parts[2])
+			continue
+		}
 		t.files[parts[2]] = indexEntry{
 			isExecutable: strings.HasPrefix(parts[0], "100755 "), isLink: strings.HasPrefix(parts[0], "120000 "),
 			hasCRLF: strings.HasPrefix(parts[1], "i/lf ") && strings.Contains(parts[1], " w/crlf "),
@@ -70,6 +78,15 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 	changes, err := t.git(ctx, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--", ".")
 	t.modified = changes != ""
 	return t, err
+}
+
+// isUntracked reports whether git doesn't track a file. If git tracks no file of the
+// directory, the directory is not part of a repository, even if a parent is.
+func (t workTree) isUntracked(name string) bool {
+	if _, isTracked := t.files[name]; isTracked || len(t.files) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(t.submodules, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
 // hasFilters reports whether the repository's configuration contains filters, which are
@@ -100,18 +117,49 @@ func isInWorkTree(dir string) bool {
 	}
 }
 
+// overrides are settings that can start programs. A repository's configuration can come
+// from an unpacked archive, so the user might not have reviewed these programs.
+// hasFilters handles filters, because their names are not known in advance.
+var overrides = []string{
+	"core.fsmonitor=false", "core.hooksPath=" + os.DevNull, "core.pager=cat", "core.editor=false", "core.askPass=", "core.sshCommand=false",
+	"core.gitProxy=none", "core.alternateRefsCommand=false", "credential.helper=", "diff.external=", "gpg.program=false", "gpg.openpgp.program=false",
+	"gpg.x509.program=false", "gpg.ssh.program=false", "gpg.ssh.defaultKeyCommand=false", "log.showSignature=false",
+}
+
+// gitVariables contains the variables that git needs to find its files and the user's
+// configuration. Others could select a different repository.
+var gitVariables = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SystemRoot", "TMPDIR", "TEMP", "TMP"}
+
+// gitTimeout limits the duration of a call. The configuration of a repository can
+// include a named pipe, which git would read forever.
+var gitTimeout = time.Minute
+
 // git runs git in the directory and returns its output without leading and trailing
-// white space. It prevents git from running hooks or a file system monitor, and from
-// fetching missing objects.
+// white space. It prevents git from running programs and from fetching missing objects.
 func (t workTree) git(ctx context.Context, args ...string) (string, error) {
-	words := append([]string{"git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull}, args...)
-	out, err := extprog.New(words...).Run(ctx, extprog.Call{
-		Dir: t.dir, Env: []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C"}, Raw: true, MaxOutput: maxGitOutput,
+	words := []string{"git", "--no-pager"}
+	for _, setting := range overrides {
+		words = append(words, "-c", setting)
+	}
+	out, err := extprog.New(append(words, args...)...).Run(ctx, extprog.Call{
+		Dir: t.dir, Inherit: slices.Concat(gitVariables, settingVariables()), Raw: true, MaxOutput: maxGitOutput, Timeout: gitTimeout,
+		Env: []string{"GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LC_ALL=C"},
 	})
 	if err != nil {
 		return "", fmt.Errorf("reading the git repository in %s: %w", t.dir, err)
 	}
 	return strings.TrimSpace(string(out)), nil
+}
+
+// settingVariables returns the names of the variables that contain settings of the user
+// or the paths of configuration files.
+func settingVariables() (names []string) {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "GIT_CONFIG_") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // tags returns the tags of the commit that apply to the directory, without the prefix
@@ -122,7 +170,8 @@ func (t workTree) tags(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := t.git(ctx, "tag", "--points-at", "HEAD")
+	// git tag would obey tag.sort, which can start gpg.
+	list, err := t.git(ctx, "for-each-ref", "--points-at=HEAD", "--format=%(refname:strip=2)", "refs/tags")
 	var tags []string
 	for tag := range strings.FieldsSeq(list) {
 		if tag, found := strings.CutPrefix(tag, prefix); found && prefix != "" {

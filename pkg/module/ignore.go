@@ -3,7 +3,6 @@ package module
 import (
 	"errors"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -33,7 +32,7 @@ func isNeverPacked(name string) bool {
 // matches only at the root. Otherwise, it matches in all directories.
 type ignoreRule struct {
 	pattern string
-	// isDir reports whether the rule matches only the contents of directories.
+	// isDir reports whether the rule matches only directories.
 	isDir, negated bool
 }
 
@@ -56,10 +55,15 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 		var r ignoreRule
 		line, r.negated = strings.CutPrefix(line, "!")
 		line, r.isDir = strings.CutSuffix(line, "/")
-		if rooted, isRooted := strings.CutPrefix(line, "/"); isRooted {
-			r.pattern = rooted
-		} else {
-			r.pattern = path.Join("**", line)
+		if line == "" {
+			continue
+		}
+		if strings.HasSuffix(line, "/**") {
+			line += "/*" // the contents of the directory, but not a file with its name
+		}
+		rooted, isRooted := strings.CutPrefix(line, "/")
+		if r.pattern = literalBraces.Replace(rooted); !isRooted {
+			r.pattern = "**/" + r.pattern
 		}
 		if !doublestar.ValidatePattern(r.pattern) {
 			return nil, provider.Errorf(provider.Misuse, "%s: invalid pattern %q", ignoreName, line)
@@ -69,12 +73,14 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 	return rules, nil
 }
 
-// ignores reports whether a file is ignored. The last rule that matches applies.
+// literalBraces escapes the braces in a pattern, which .terraformignore doesn't interpret.
+var literalBraces = strings.NewReplacer("{", `\{`, "}", `\}`)
+
+// ignores reports whether a file is ignored. The last rule that matches the file or a
+// parent directory applies.
 func (rules ignoreRules) ignores(file string) bool {
 	for _, r := range slices.Backward(rules) {
-		if !r.isDir && doublestar.MatchUnvalidated(r.pattern, file) || doublestar.MatchUnvalidated(r.pattern+"/**", file) {
-			// PATTERN/** also matches PATTERN itself, but a file never has the name of
-			// a directory.
+		if !r.isDir && doublestar.MatchUnvalidated(r.pattern, file) || r.matchesParent(file) {
 			return !r.negated
 		}
 	}
@@ -83,5 +89,22 @@ func (rules ignoreRules) ignores(file string) bool {
 
 // ignoresAll reports whether all files in a directory are ignored.
 func (rules ignoreRules) ignoresAll(dir string) bool {
-	return rules.ignores(dir+"/x") && !slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.negated })
+	return slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.matchesParent(dir + "/") }) &&
+		!slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.negated })
+}
+
+// matchesParent reports whether the rule matches a directory that contains the file. If
+// the path ends with a slash, it checks the directory itself, too.
+func (r ignoreRule) matchesParent(file string) bool {
+	for end := strings.IndexByte(file, '/'); end >= 0; {
+		if doublestar.MatchUnvalidated(r.pattern, file[:end]) {
+			return true
+		}
+		next := strings.IndexByte(file[end+1:], '/')
+		if next < 0 {
+			return false
+		}
+		end += 1 + next
+	}
+	return false
 }

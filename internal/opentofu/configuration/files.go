@@ -77,6 +77,12 @@ func extension(name string, terraform bool) string {
 	return ""
 }
 
+// IsFile reports whether OpenTofu reads a file with this name as part of a module.
+func IsFile(name string) bool {
+	ext := extension(name, false)
+	return ext != "" && !strings.Contains(ext, "test.") && !ignored(name)
+}
+
 // ignored reports whether a file is hidden or an editor's backup.
 func ignored(name string) bool {
 	return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") || strings.HasPrefix(name, "#") && strings.HasSuffix(name, "#")
