@@ -9,7 +9,6 @@ package module
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	tfaddr "github.com/hashicorp/terraform-registry-address"
@@ -71,17 +70,15 @@ func ParseRequirement(s string) (Requirement, error) {
 	if err != nil {
 		return Requirement{}, err
 	}
+	if !constrained || strings.EqualFold(strings.TrimSpace(constraint), "latest") {
+		constraint = ""
+	}
 	r := Requirement{Address: a}
-	if constrained && !strings.EqualFold(strings.TrimSpace(constraint), "latest") {
-		if r.Constraint, err = provider.ParseConstraint(constraint); err != nil {
-			return Requirement{}, fmt.Errorf("%s: %w", s, err)
-		}
+	if r.Constraint, err = provider.ParseModuleConstraint(constraint); err != nil {
+		return Requirement{}, fmt.Errorf("%s: %w", s, err)
 	}
 	return r, nil
 }
-
-// versionPrefix matches the start of versions such as v1.0.0.
-var versionPrefix = regexp.MustCompile(`\bv(\d)`)
 
 // ParseCall parses the source and the version constraint of a module block, such as
 // "acme/vpc/aws//modules/a" and "~> 1.0". subdirectory is a path in the package.
@@ -96,11 +93,8 @@ func ParseCall(source, constraint string, defaultHost svchost.Hostname) (r Requi
 	if address, _, _ := strings.Cut(source, "//"); strings.Count(address, "/") == 2 {
 		r.Address.Hostname = defaultHost // the library might have a different default
 	}
-	if constraint != "" {
-		// OpenTofu accepts versions such as v1.0.0 here.
-		if r.Constraint, err = provider.ParseConstraint(versionPrefix.ReplaceAllString(constraint, "$1")); err != nil {
-			err = fmt.Errorf("%s: %w", source, err)
-		}
+	if r.Constraint, err = provider.ParseModuleConstraint(constraint); err != nil {
+		err = fmt.Errorf("%s: %w", source, err)
 	}
 	return r, parsed.Subdir, err
 }

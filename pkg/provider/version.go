@@ -102,9 +102,11 @@ func NewestFirst(vs []Version) []Version {
 type Constraint struct {
 	text string
 	set  versions.Set
+	// module is set for the constraint of a module, instead of set.
+	module *moduleRules
 }
 
-// ParseConstraint parses constraints that are separated by commas. A pre-release meets a
+// ParseConstraint parses the constraints of a provider, separated by commas. A pre-release meets a
 // constraint only if it is specified exactly. Errors are of type *[SyntaxError].
 func ParseConstraint(s string) (Constraint, error) {
 	fail := func(offset int, problem string) (Constraint, error) {
@@ -149,7 +151,11 @@ func (c Constraint) String() string { return c.text }
 // And returns the constraint that a version meets only if it meets both c and d. It
 // returns the same errors as [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
-	switch {
+	switch isModule := c.module != nil || d.module != nil; {
+	case isModule && (c.IsZero() || d.IsZero()):
+		return ParseModuleConstraint(c.text + d.text)
+	case isModule:
+		return ParseModuleConstraint(c.text + ", " + d.text)
 	case c.IsZero():
 		return d, nil
 	case d.IsZero():
@@ -160,8 +166,11 @@ func (c Constraint) And(d Constraint) (Constraint, error) {
 
 // Allows reports whether v meets the constraint. Build tools write version 0.0.0 if
 // they don't know the version, so 0.0.0 meets only a constraint that specifies it
-// exactly. OpenTofu does not treat 0.0.0 as a version.
+// exactly. OpenTofu does not treat 0.0.0 as a version of a provider.
 func (c Constraint) Allows(v Version) bool {
+	if c.module != nil {
+		return c.module.allows(v)
+	}
 	if v == (Version{}) {
 		exact, ok := c.Exact()
 		return ok && exact == v
@@ -176,6 +185,9 @@ func (c Constraint) Allows(v Version) bool {
 // as a version, such as "5.64.0" or "= 5.64.0".
 func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))
+	if c.module != nil {
+		text = strings.TrimPrefix(text, "v")
+	}
 	v, err := ParseVersion(text)
 	return v, err == nil && v.String() == text
 }

@@ -74,7 +74,11 @@ type Denial struct {
 // Denies reports whether the block denies a version. A range of versions also denies
 // the pre-releases within the range, although they don't meet the constraint.
 func (d Denial) Denies(a provider.Address, v provider.Version) bool {
-	return d.Pattern.Match(a) && includes(d.Versions, v)
+	c := d.Versions
+	if isModule(a) {
+		c = c.ForModules()
+	}
+	return d.Pattern.Match(a) && includes(c, v)
 }
 
 // includes reports whether a version meets a constraint. A pre-release is included if

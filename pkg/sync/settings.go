@@ -328,5 +328,8 @@ func (d *Declaration) resolve(a provider.Address) (Settings, map[string]string) 
 			}
 		}
 	}
+	if isModule(a) {
+		s.Versions = s.Versions.ForModules()
+	}
 	return s, positions
 }

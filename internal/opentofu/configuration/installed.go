@@ -86,7 +86,7 @@ func sameSource(source, written string) bool {
 }
 
 func allows(constraint, version string) bool {
-	c, err := provider.ParseConstraint(constraint)
+	c, err := provider.ParseModuleConstraint(constraint)
 	if err != nil {
 		return true // the client verifies these sources
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
@@ -48,7 +49,7 @@ func (l listing) newestFirst() []provider.Version {
 
 // versionsDocument is the response to :namespace/:type/versions. Its warnings are
 // ignored, because they are intended for users who choose a provider. In a module
-// registry, Modules contains the same document for the module.
+// registry, the first element of Modules contains the same document for the module.
 type versionsDocument struct {
 	Modules  []versionsDocument `json:"modules"`
 	Versions []struct {
@@ -75,14 +76,27 @@ func (c client) versions(ctx context.Context, registry service, a provider.Addre
 	if err := doc.DecodeJSON(&response, maxVersionsValues); err != nil {
 		return nil, err
 	}
-	for _, module := range response.Modules {
-		response.Versions = append(response.Versions, module.Versions...)
+	if c.service == modulesService {
+		response = response.ofModule()
 	}
 	l, err := response.listing(doc)
 	if err != nil {
 		return nil, doc.Error(fmt.Errorf("GET %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
 	return l, nil
+}
+
+// ofModule returns the document for the module. Like OpenTofu, it ignores other modules
+// and allows versions such as v1.0.0.
+func (response versionsDocument) ofModule() versionsDocument {
+	if len(response.Modules) == 0 {
+		return versionsDocument{}
+	}
+	document := response.Modules[0]
+	for i, item := range document.Versions {
+		document.Versions[i].Version = strings.TrimPrefix(item.Version, "v")
+	}
+	return document
 }
 
 // listing parses the versions in the document. doc is the response that contained the
