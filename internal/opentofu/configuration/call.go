@@ -78,9 +78,19 @@ func (c call) overrides(calls map[string]call, name string) {
 func (r *reader) resolve(c call, s *scope) call {
 	c.source, c.unresolved = r.constant(c.sourceExpr, s)
 	if c.versionExpr != nil {
-		c.version, c.unresolvedVersion = r.constant(c.versionExpr, s)
+		c.version, c.unresolvedVersion = r.version(c.versionExpr, s)
 	}
 	return c
+}
+
+// version returns the value of a version argument. It is empty for null, which OpenTofu
+// treats as no version.
+func (r *reader) version(e hcl.Expression, s *scope) (string, error) {
+	found, err := evaluation{reader: r, scope: s}.value(e, nil)
+	if err != nil || found.IsNull() {
+		return "", err
+	}
+	return textOf(found)
 }
 
 // local returns the directory of a local source. The directory is relative to the

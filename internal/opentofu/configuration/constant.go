@@ -23,9 +23,12 @@ const (
 	maxSteps = 1 << 20
 )
 
+// errNoElement is returned for an element that an object or list doesn't have.
+var errNoElement = errors.New("does not exist")
+
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
-// modules. These expressions are literals, templates, conditions, and references to
-// locals and variables. Functions and any other references are errors. evaluation
+// modules. These expressions are literals, templates, conditions, operators, and
+// references to locals and variables. Functions and any other references are errors. evaluation
 // visits only the targets of references and creates no objects, so the number of steps
 // limits an expression's cost.
 type evaluation struct {
@@ -40,7 +43,8 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 	return evaluation{reader: r, scope: s}.text(e)
 }
 
-// value returns the primitive value at a path of attributes and indexes in an expression.
+// value returns the value at a path of attributes and indexes in an expression. Instead
+// of an object or a list, it returns an empty object.
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
@@ -75,7 +79,11 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	case *hclsyntax.TemplateExpr:
 		return v.template(e)
 	case *hclsyntax.BinaryOpExpr:
-		return v.operation(e)
+		return v.operation(e.Op, e.LHS, e.RHS)
+	case *hclsyntax.UnaryOpExpr:
+		return v.operation(e.Op, e.Val)
+	case *hclsyntax.ObjectConsExpr, *hclsyntax.TupleConsExpr:
+		return cty.EmptyObjectVal, nil
 	}
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
@@ -122,19 +130,24 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 	return v.value(e.FalseResult, path)
 }
 
-func (v evaluation) operation(e *hclsyntax.BinaryOpExpr) (cty.Value, error) {
+func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) (cty.Value, error) {
 	var operands []cty.Value
-	for i, side := range []hcl.Expression{e.LHS, e.RHS} {
+	isCollection, isNull := false, false
+	for i, side := range sides {
 		found, err := v.value(side, nil)
 		if err == nil {
-			found, err = convert.Convert(found, e.Op.Impl.Params()[i].Type)
+			isCollection, isNull = isCollection || !found.Type().IsPrimitiveType() && !found.IsNull(), isNull || found.IsNull()
+			found, err = convert.Convert(found, op.Impl.Params()[i].Type)
 		}
 		if err != nil {
 			return cty.NilVal, err
 		}
 		operands = append(operands, found)
 	}
-	return e.Op.Impl.Call(operands)
+	if isCollection && !isNull {
+		return cty.NilVal, errors.New("the source compares objects or lists")
+	}
+	return op.Impl.Call(operands)
 }
 
 // element follows a path into an object or list.
@@ -144,8 +157,11 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		v.reader.steps += len(pairs)
 		for _, pair := range pairs {
 			key, ok := primitive(pair.Key)
-			if !ok {
-				return cty.NilVal, errors.New("the source contains an object whose key is an expression")
+			if computed, is := pair.Key.(*hclsyntax.ObjectConsKeyExpr); is && !ok {
+				var err error
+				if key, err = v.text(computed.Wrapped); err != nil {
+					return cty.NilVal, err
+				}
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -160,7 +176,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which does not exist", path[0])
+		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", path[0], errNoElement)
 	}
 	return v.value(found, path[1:])
 }

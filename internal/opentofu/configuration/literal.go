@@ -35,8 +35,11 @@ func primitive(e hcl.Expression) (string, bool) {
 
 // textOf returns the text of a primitive value.
 func textOf(v cty.Value) (string, error) {
+	if v.IsNull() {
+		return "", errors.New("the source is null")
+	}
 	notText := errors.New("the source is not a string")
-	if v.IsNull() || !v.IsKnown() || !v.Type().IsPrimitiveType() {
+	if !v.IsKnown() || !v.Type().IsPrimitiveType() {
 		return "", notText
 	}
 	if v.Type() == cty.Number {

@@ -41,24 +41,46 @@ type variable struct {
 	value hcl.Expression
 	// kind is the type constraint, or nil.
 	kind hcl.Expression
+	// notNull reports whether the default replaces null.
+	notNull bool
 }
 
-// constraint returns the variable's type.
-func (b variable) constraint() (cty.Type, error) {
+// constraint returns the variable's type, and the defaults of optional attributes.
+func (b variable) constraint() (cty.Type, *typeexpr.Defaults, error) {
 	if b.kind == nil {
-		return cty.DynamicPseudoType, nil
+		return cty.DynamicPseudoType, nil, nil
 	}
 	switch hcl.ExprAsKeyword(b.kind) {
 	case "list":
-		return cty.List(cty.DynamicPseudoType), nil
+		return cty.List(cty.DynamicPseudoType), nil, nil
 	case "map":
-		return cty.Map(cty.DynamicPseudoType), nil
+		return cty.Map(cty.DynamicPseudoType), nil, nil
 	}
-	t, _, wrong := typeexpr.TypeConstraintWithDefaults(b.kind)
+	if native, ok := b.kind.(hclsyntax.Expression); ok && !isCheap(native) {
+		return cty.NilType, nil, errors.New("a variable has a type with a default that is an expression")
+	}
+	t, defaults, wrong := typeexpr.TypeConstraintWithDefaults(b.kind)
 	if wrong.HasErrors() {
-		return t, errors.New("a variable has an invalid type")
+		return t, nil, errors.New("a variable has an invalid type")
 	}
-	return t, nil
+	return t, defaults, nil
+}
+
+// isCheap reports whether an expression contains no loops, operators, or templates, so
+// that its evaluation takes no more time and memory than reading it.
+func isCheap(e hclsyntax.Expression) bool {
+	cheap := true
+	_ = hclsyntax.VisitAll(e, func(node hclsyntax.Node) hcl.Diagnostics {
+		switch node := node.(type) {
+		case *hclsyntax.ForExpr, *hclsyntax.SplatExpr, *hclsyntax.BinaryOpExpr, *hclsyntax.ConditionalExpr, *hclsyntax.TemplateJoinExpr:
+			cheap = false
+		case *hclsyntax.TemplateExpr:
+			_, isLiteral := literal(node)
+			cheap = cheap && isLiteral
+		}
+		return nil
+	})
+	return cheap
 }
 
 // variable returns the value at a path in a variable. It converts the value to the
@@ -72,7 +94,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	if s.unknown {
 		return cty.NilVal, fmt.Errorf("the source depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
-	t, err := declared.constraint()
+	t, defaults, err := declared.constraint()
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -81,17 +103,74 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	v.scope = from
-	found, err := v.value(e, path)
+	if declared.notNull && declared.value != nil {
+		if given, err := v.value(e, nil); err == nil && given.IsNull() {
+			e, v.scope = declared.value, nil
+		}
+	}
+	found, err := v.withDefaults(e, path, defaults)
+	if errors.Is(err, errNoElement) && isOptional(t, path) {
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
 	if err != nil {
 		return cty.NilVal, err
-	}
-	if found.IsNull() {
-		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which is null", name)
 	}
 	if t, ok = elementType(t, path); !ok {
 		return cty.NilVal, fmt.Errorf("the source depends on an element that the type of var.%s doesn't have", name)
 	}
+	if !found.IsNull() && !found.Type().IsPrimitiveType() {
+		return found, nil
+	}
 	return convert.Convert(found, t)
+}
+
+// withDefaults is like [evaluation.value], but attributes that are missing or null have
+// the defaults of the variable's type.
+func (v evaluation) withDefaults(e hcl.Expression, path []string, defaults *typeexpr.Defaults) (cty.Value, error) {
+	for i, key := range path {
+		if defaults == nil {
+			break
+		}
+		inner := defaults.Children[key]
+		if inner == nil {
+			inner = defaults.Children[""] // of lists and maps
+		}
+		if other, exists := defaults.DefaultValues[key]; exists {
+			found, err := v.value(e, path[:i+1])
+			if errors.Is(err, errNoElement) || err == nil && found.IsNull() {
+				if inner != nil && !other.IsNull() {
+					other = inner.Apply(other)
+				}
+				return elementOf(other, path[i+1:])
+			}
+		}
+		defaults = inner
+	}
+	return v.value(e, path)
+}
+
+// elementOf returns the element at a path in a value.
+func elementOf(found cty.Value, path []string) (cty.Value, error) {
+	for _, key := range path {
+		t := found.Type()
+		index, err := strconv.Atoi(key)
+		switch {
+		case found.IsNull() || !found.IsKnown():
+			return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+		case t.IsObjectType() && t.HasAttribute(key):
+			found = found.GetAttr(key)
+		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
+			found = found.Index(cty.StringVal(key))
+		case (t.IsListType() || t.IsTupleType()) && err == nil && index >= 0 && index < found.LengthInt():
+			found = found.Index(cty.NumberIntVal(int64(index)))
+		default:
+			return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+		}
+	}
+	if !found.IsNull() && !found.Type().IsPrimitiveType() {
+		return cty.EmptyObjectVal, nil
+	}
+	return found, nil
 }
 
 // argument returns the expression for a variable's value and the expression's scope.
@@ -138,6 +217,16 @@ func elementType(t cty.Type, path []string) (cty.Type, bool) {
 		}
 	}
 	return t, true
+}
+
+// isOptional reports whether the element at a path is an optional attribute.
+func isOptional(t cty.Type, path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	last := len(path) - 1
+	t, ok := elementType(t, path[:last])
+	return ok && t.IsObjectType() && t.HasAttribute(path[last]) && t.AttributeOptional(path[last])
 }
 
 // rootScope returns the scope of the root module in a directory.
@@ -191,6 +280,10 @@ func (r *reader) named(m *module, b *hcl.Block) {
 	}
 	if e, given := kept["type"]; given {
 		v.kind = e
+	}
+	if e, given := kept["nullable"]; given {
+		found, ok := value(e)
+		v.notNull = ok && found.Type() == cty.Bool && !found.IsNull() && found.False()
 	}
 	m.variables[b.Labels[0]] = v
 }
