@@ -211,7 +211,7 @@ var hints = []struct {
 	{isA[*credentials.FileError], "fix the file, or move it; other programs read credentials from it, too"},
 	{errorIs(exec.ErrNotFound), "install the program, or specify its path"},
 	{errorIs(origin.ErrPage, repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly from a proxy or login portal"},
-	{isA[*artifact.FormatError], "check the repository, because the tag does not point to a provider release; docs/format.md describes the format"},
+	{isA[*artifact.FormatError], "check the repository, because the tag does not point to a provider release; oras needs --artifact-type, --artifact-platform, and FILE:archive/zip; docs/format.md describes the format"},
 	{isA[*repository.ProviderMismatchError], "check the repository template, because the repository contains a different provider"},
 	{isA[tls.RecordHeaderError], "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block in the CLI configuration"},

@@ -26,12 +26,19 @@ const maxSharedTotal = 16 << 20
 // FromInspection returns the release with the packages and documents that an inspection
 // has found for the given platforms. The inspection must include manifests. Each
 // package is checked against its name and its SHA256SUMS. Documents about the release
-// are read, but documents about a package are not.
+// are read, but documents about a package are not. If the tag doesn't point to a
+// release with packages, the error is a *[artifact.FormatError].
 func FromInspection(ctx context.Context, repo repository.Reader, found repository.Inspection, a provider.Address, v provider.Version, platforms []provider.Platform) (provider.Release, error) {
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
 		Stored:  provider.Stored{Repository: repo.String(), Tag: found.Tag, Digest: found.Digest},
 		Locator: ociIndex{repo: repo, index: found.Digest},
+	}
+	if err := found.CheckFormat(a); err != nil {
+		return r, err
+	}
+	if len(platforms) == 0 {
+		return r, &artifact.FormatError{Problem: "the index lists no platforms"}
 	}
 	for _, platform := range platforms {
 		f := found.Platforms[platform]
