@@ -49,9 +49,12 @@ func (d Document) Excerpt(most int) string {
 // Page returns the [Excerpt] of an HTML page.
 func (d Document) Page() string { return Excerpt("text/html", d.Bytes, d.sent) }
 
+// ErrTooLarge means that a document exceeds [Request.Limit].
+var ErrTooLarge = provider.Errorf(provider.Refused, "response exceeds")
+
 // Get fetches a small document. If the status is not 2xx, Get returns a
-// *[provider.StatusError]. If the document exceeds the limit, Get returns an error of
-// kind [provider.Refused]. If the body is incomplete, Get repeats the request. All
+// *[provider.StatusError]. If the document exceeds the limit, the error wraps
+// [ErrTooLarge]. If the body is incomplete, Get repeats the request. All
 // attempts together are limited to [MaxTries]. Errors do not contain the URL's query.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
@@ -90,7 +93,7 @@ func getOnce(ctx context.Context, client *http.Client, target *url.URL, r Reques
 	from := resp.Request.URL
 	sent := SentWith(resp.Request)
 	shown := sent.Text(RedactURL(from))
-	tooLarge := provider.Errorf(provider.Refused, "GET %s: response exceeds %d bytes", shown, r.Limit)
+	tooLarge := fmt.Errorf("GET %s: %w %d bytes", shown, ErrTooLarge, r.Limit)
 	if resp.ContentLength > r.Limit {
 		return Document{}, tooLarge
 	}

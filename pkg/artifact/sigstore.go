@@ -12,6 +12,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
+// maxBundleValues is the maximum number of JSON values in a Sigstore bundle, and in the
+// subjects of its statement. GitHub allows 1,024 subjects.
+const maxBundleValues = 32 << 10
+
 // MaxBundleSize is the maximum size of a Sigstore bundle in bytes. A bundle with
 // provenance is about 10 kB in size. A bundle with an SBOM can be a few megabytes in
 // size.
@@ -57,8 +61,8 @@ func ParseBundle(data []byte) (Bundle, error) {
 	if len(data) > MaxBundleSize {
 		return Bundle{}, fmt.Errorf("the Sigstore bundle exceeds %d bytes", MaxBundleSize)
 	}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return Bundle{}, fmt.Errorf("invalid Sigstore bundle: %w", bounded.JSONError(err))
+	if err := bounded.DecodeJSON(data, &raw, maxBundleValues); err != nil {
+		return Bundle{}, fmt.Errorf("invalid Sigstore bundle: %w", err)
 	}
 	b := Bundle{subjects: map[digest.Digest]bool{}}
 	switch signed := raw.Signature; {
@@ -73,20 +77,33 @@ func ParseBundle(data []byte) (Bundle, error) {
 	case raw.Envelope == nil || raw.Envelope.Type != "application/vnd.in-toto+json":
 		return b, fmt.Errorf("the Sigstore bundle contains neither an in-toto statement nor a signature")
 	}
+	// The predicate can be an SBOM with any number of values, so only the subjects are
+	// limited.
 	var statement struct {
-		PredicateType string `json:"predicateType"`
-		Subject       []struct {
-			Digest map[string]string `json:"digest"`
-		} `json:"subject"`
+		PredicateType string   `json:"predicateType"`
+		Subject       subjects `json:"subject"`
 	}
 	if err := json.Unmarshal(raw.Envelope.Payload, &statement); err != nil {
 		return b, fmt.Errorf("invalid in-toto statement: %w", bounded.JSONError(err))
 	}
 	for _, subject := range statement.Subject {
-		b.subjects[digest.NewDigestFromEncoded(digest.SHA256, subject.Digest["sha256"])] = true
+		b.subjects[digest.NewDigestFromEncoded(digest.SHA256, subject.Digest.SHA256)] = true
 	}
 	b.PredicateType, b.content = statement.PredicateType, "dsse-envelope"
 	return b, nil
+}
+
+// subjects lists the content that an in-toto statement is about.
+type subjects []struct {
+	Digest struct {
+		SHA256 string `json:"sha256"`
+	} `json:"digest"`
+}
+
+// UnmarshalJSON returns an error if the list has too many values.
+func (s *subjects) UnmarshalJSON(data []byte) error {
+	type plain subjects
+	return bounded.DecodeJSON(data, (*plain)(s), maxBundleValues)
 }
 
 // AttestationName returns the file name for a Sigstore bundle about a zip. The

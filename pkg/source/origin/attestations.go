@@ -16,8 +16,8 @@ import (
 	"github.com/klauspost/compress/s2"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -26,6 +26,14 @@ import (
 // maxBundles is the maximum number of attestations per package. A package usually has
 // provenance, and sometimes an SBOM.
 const maxBundles = 30
+
+const (
+	// maxAttestations is the maximum total size of a release's attestations in bytes. All
+	// of them are stored in memory.
+	maxAttestations = 2 * artifact.MaxBundleSize
+	// maxAttestationValues is the maximum number of JSON values in GitHub's response.
+	maxAttestationValues = 64 << 10
+)
 
 // GitHub finds attestations for releases that are hosted on GitHub. Use [GitHubFromEnv]
 // to create it.
@@ -111,12 +119,19 @@ type bundle struct {
 func (s *Source) attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
 	all := map[digest.Digest][]provider.Document{}
 	var first []bundle
+	left := maxAttestations
 	for i, p := range r.Packages {
 		found := first
 		if i == 0 || slices.ContainsFunc(first, func(b bundle) bool { return !b.Covers(p.Digest) }) {
 			var err error
 			if found, err = s.bundlesOf(ctx, p); err != nil {
 				return all, fmt.Errorf("attestations for %s: %w", p.Filename, err)
+			}
+			for _, b := range found {
+				left -= len(b.bytes)
+			}
+			if left < 0 {
+				return nil, provider.Errorf(provider.Refused, "attestations of the release exceed %d bytes", maxAttestations)
 			}
 		}
 		if i == 0 {
@@ -174,7 +189,7 @@ func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, su
 	if err != nil {
 		return nil, err
 	}
-	doc, err := s.small(ctx, at, header, 2*artifact.MaxBundleSize)
+	doc, err := s.small(ctx, at, header, maxAttestations)
 	if httpclient.IsNotFound(err) {
 		return nil, nil
 	}
@@ -192,14 +207,14 @@ func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, su
 			URL    string          `json:"bundle_url"`
 		} `json:"attestations"`
 	}
-	if err := json.Unmarshal(doc.Bytes, &list); err != nil {
-		return nil, doc.Error(fmt.Errorf("GET %s: %w", httpclient.RedactURL(at), bounded.JSONError(err)))
+	if err := doc.DecodeJSON(&list, maxAttestationValues); err != nil {
+		return nil, err
 	}
 	if len(list.Attestations) > maxBundles || strings.Contains(doc.Header.Get("Link"), `rel="next"`) {
 		return nil, provider.Errorf(provider.Refused, "GET %s: more than %d attestations", httpclient.RedactURL(at), maxBundles)
 	}
 	var found []bundle
-	left := 2 * artifact.MaxBundleSize
+	left := maxAttestations
 	for _, a := range list.Attestations {
 		data := []byte(a.Bundle)
 		if len(data) == 0 || string(data) == "null" {
@@ -208,7 +223,7 @@ func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, su
 			}
 		}
 		if left -= len(data); left < 0 {
-			return nil, provider.Errorf(provider.Refused, "attestations exceed %d bytes", 2*artifact.MaxBundleSize)
+			return nil, provider.Errorf(provider.Refused, "attestations exceed %d bytes", maxAttestations)
 		}
 		b, err := parseBundle(data, subject)
 		if err != nil {
@@ -280,8 +295,33 @@ func parseBundle(data []byte, subject digest.Digest) (bundle, error) {
 
 var errOtherSubject = provider.Errorf(provider.Refused, "Sigstore bundle covers other content")
 
-// small requests a small document. The request occupies a slot of the pool.
+// small requests a document and reserves memory for it, because many releases are read
+// concurrently. If small must wait for memory, it repeats the request later.
 func (s *Source) small(ctx context.Context, at *url.URL, header http.Header, limit int64) (httpclient.Document, error) {
+	doc, err := s.get(ctx, at, header, min(limit, schedule.MaxShared))
+	isLarge := errors.Is(err, httpclient.ErrTooLarge) && limit > schedule.MaxShared
+	if err != nil && !isLarge {
+		return doc, err
+	}
+	size := int64(len(doc.Bytes))
+	if isLarge {
+		size = limit
+	}
+	wait := schedule.ReserveMemory(ctx, size)
+	if wait != nil {
+		doc = httpclient.Document{}
+		if err := wait(); err != nil {
+			return doc, err
+		}
+	}
+	if isLarge || wait != nil {
+		return s.get(ctx, at, header, limit)
+	}
+	return doc, nil
+}
+
+// get requests a document. The request occupies a slot of the pool.
+func (s *Source) get(ctx context.Context, at *url.URL, header http.Header, limit int64) (httpclient.Document, error) {
 	release, err := s.downloads.Pool.Acquire(ctx, at.Host)
 	if err != nil {
 		return httpclient.Document{}, err

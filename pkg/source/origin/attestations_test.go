@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -216,6 +217,33 @@ func TestHostileBundles(t *testing.T) {
 				_, _ = rw.Write([]byte(`{"attestations":[]}`))
 			})
 		}, "more than 30 attestations"},
+		"a list of nothing": {func(_ *testing.T, w *hostedWorld) {
+			w.github.Serve(w.api(), func(rw http.ResponseWriter, _ *http.Request) {
+				_, _ = rw.Write([]byte(`{"attestations":[` + strings.Repeat("{},", 1<<20) + `{}]}`))
+			})
+		}, "JSON exceeds 65536 values"},
+		"many subjects": {func(_ *testing.T, w *hostedWorld) {
+			w.github.AttestInline(origintest.Bundle(slsa, slices.Repeat(w.zips[:1], 20_000)...), w.zips[0])
+		}, "JSON exceeds 32768 values"},
+		"large bundles": {func(_ *testing.T, w *hostedWorld) {
+			b := origintest.Bundle(slsa, w.zips[0])
+			b = append(b, bytes.Repeat([]byte{' '}, artifact.MaxBundleSize-len(b))...)
+			w.serveBundle(snappy.Encode(nil, b))
+			for range 2 {
+				w.github.AttestAt("https://"+w.host+"/bundle", w.zips[0])
+			}
+		}, "attestations exceed 33554432 bytes"},
+		"large bundles of platforms": {func(_ *testing.T, w *hostedWorld) {
+			for i, d := range w.zips {
+				b := origintest.Bundle(slsa, d)
+				b = append(b, bytes.Repeat([]byte{' '}, artifact.MaxBundleSize-len(b))...)
+				path := fmt.Sprintf("/bundle%d", i)
+				w.github.Serve(path, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(snappy.Encode(nil, b)) })
+				for range 2 {
+					w.github.AttestAt("https://"+w.host+path, d)
+				}
+			}
+		}, "attestations of the release exceed 33554432 bytes"},
 		"no JSON": {func(_ *testing.T, w *hostedWorld) {
 			w.github.Serve(w.api(), func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write([]byte("<html>")) })
 		}, "GET https://HOST/api/v3/"},
