@@ -9,8 +9,6 @@ GO       ?= go
 FUZZTIME ?= 2000x
 E2ETIME  ?= 90m
 
-MODULE = github.com/tofu-oci/tofu-oci
-
 # Without the checkout's path in the output, all checkouts on a machine share the results in Go's build cache. Without cgo, the tests run
 # the code that is released.
 export GOFLAGS := $(strip $(filter-out -trimpath,$(shell $(GO) env GOFLAGS)) -trimpath)

@@ -1,12 +1,11 @@
 package main_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,10 +61,9 @@ func TestForeignContent(t *testing.T) { //nolint:paralleltest // the environment
 func addForeign(t *testing.T, layout, content string, tags ...string) {
 	t.Helper()
 	put := func(content string) string {
-		sum := sha256.Sum256([]byte(content))
-		name := hex.EncodeToString(sum[:])
-		writeFile(t, filepath.Join(layout, "blobs", "sha256", name), []byte(content))
-		return "sha256:" + name
+		d := digest.FromString(content)
+		writeFile(t, filepath.Join(layout, "blobs", "sha256", d.Encoded()), []byte(content))
+		return d.String()
 	}
 	config := put("{}")
 	image := strings.ReplaceAll(foreignContent["an image"], "{config}", config)
@@ -82,19 +80,16 @@ func addForeign(t *testing.T, layout, content string, tags ...string) {
 	if strings.Contains(content, ocispec.MediaTypeImageIndex) {
 		mediaType = ocispec.MediaTypeImageIndex
 	}
-	moved := index.Manifests[:0:0]
-	for _, m := range index.Manifests {
-		if !strings.Contains(" "+strings.Join(tags, " ")+" ", " "+m.Annotations[ocispec.AnnotationRefName]+" ") {
-			moved = append(moved, m)
-		}
-	}
+	index.SchemaVersion, index.MediaType = 2, ocispec.MediaTypeImageIndex
+	index.Manifests = slices.DeleteFunc(index.Manifests, func(d ocispec.Descriptor) bool {
+		return slices.Contains(tags, d.Annotations[ocispec.AnnotationRefName])
+	})
 	for _, tag := range tags {
-		moved = append(moved, ocispec.Descriptor{
+		index.Manifests = append(index.Manifests, ocispec.Descriptor{
 			MediaType: mediaType, Digest: digest.Digest(put(content)), Size: int64(len(content)),
 			Annotations: map[string]string{ocispec.AnnotationRefName: tag},
 		})
 	}
-	index.SchemaVersion, index.MediaType, index.Manifests = 2, ocispec.MediaTypeImageIndex, moved
 	if data, err = json.Marshal(index); err != nil {
 		t.Fatal(err)
 	}

@@ -96,15 +96,10 @@ func (rules ignoreRules) ignoresAll(dir string) bool {
 // matchesParent reports whether the rule matches a directory that contains the file. If
 // the path ends with a slash, it checks the directory itself, too.
 func (r ignoreRule) matchesParent(file string) bool {
-	for end := strings.IndexByte(file, '/'); end >= 0; {
-		if doublestar.MatchUnvalidated(r.pattern, file[:end]) {
+	for i := range len(file) {
+		if file[i] == '/' && doublestar.MatchUnvalidated(r.pattern, file[:i]) {
 			return true
 		}
-		next := strings.IndexByte(file[end+1:], '/')
-		if next < 0 {
-			return false
-		}
-		end += 1 + next
 	}
 	return false
 }

@@ -41,28 +41,22 @@ func ParseModuleConstraint(s string) (Constraint, error) {
 		parts = append(parts, strings.TrimSpace(part.String()))
 	}
 	c.text = strings.Join(parts, ", ")
-	if set, err := versions.MeetingConstraintsString(withoutPrefix(c.module.required.String())); err == nil {
+	withoutPrefix := versionPrefix.ReplaceAllString(c.module.required.String(), "$1")
+	if set, err := versions.MeetingConstraintsString(withoutPrefix); err == nil {
 		c.module.preReleases = set
 	}
 	return c, nil
 }
-
-// withoutPrefix removes the v of versions such as v1.0.0.
-func withoutPrefix(constraint string) string { return versionPrefix.ReplaceAllString(constraint, "$1") }
 
 // versionPrefix matches the start of versions such as v1.0.0.
 var versionPrefix = regexp.MustCompile(`\bv(\d)`)
 
 // ForModules returns the constraint with the same text for modules.
 func (c Constraint) ForModules() Constraint {
-	if c.module != nil {
-		return c
+	if converted, err := ParseModuleConstraint(c.text); err == nil {
+		return converted
 	}
-	converted, err := ParseModuleConstraint(c.text)
-	if err != nil {
-		return c
-	}
-	return converted
+	return c
 }
 
 func (r *moduleRules) allows(v Version) bool {

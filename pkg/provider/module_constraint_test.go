@@ -7,8 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TestModuleConstraints checks rules that differ from the constraints of providers. The
-// end-to-end tests compare more constraints with tofu init.
+// TestModuleConstraints checks rules that differ from the constraints of providers.
 func TestModuleConstraints(t *testing.T) {
 	t.Parallel()
 	for constraint, versions := range map[string]map[string]bool{

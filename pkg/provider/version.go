@@ -106,8 +106,9 @@ type Constraint struct {
 	module *moduleRules
 }
 
-// ParseConstraint parses the constraints of a provider, separated by commas. A pre-release meets a
-// constraint only if it is specified exactly. Errors are of type *[SyntaxError].
+// ParseConstraint parses the constraints of a provider, separated by commas. A
+// pre-release meets a constraint only if it is specified exactly. Errors are of type
+// *[SyntaxError].
 func ParseConstraint(s string) (Constraint, error) {
 	fail := func(offset int, problem string) (Constraint, error) {
 		return Constraint{}, &SyntaxError{What: "version constraint", Input: s, Offset: offset, Problem: problem}

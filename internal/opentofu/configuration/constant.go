@@ -26,11 +26,15 @@ const (
 // errNoElement is returned for an element that an object or list doesn't have.
 var errNoElement = errors.New("does not exist")
 
+func noElement(key string) error {
+	return fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+}
+
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
 // modules. These expressions are literals, templates, conditions, operators, and
-// references to locals and variables. Functions and any other references are errors. evaluation
-// visits only the targets of references and creates no objects, so the number of steps
-// limits an expression's cost.
+// references to locals and variables. Functions and any other references are errors.
+// evaluation visits only the targets of references and creates no objects, so the
+// number of steps limits an expression's cost.
 type evaluation struct {
 	reader *reader
 	// scope resolves references. If nil, references are errors.
@@ -176,7 +180,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", path[0], errNoElement)
+		return cty.NilVal, noElement(path[0])
 	}
 	return v.value(found, path[1:])
 }

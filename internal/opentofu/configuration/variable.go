@@ -156,7 +156,7 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 		index, err := strconv.Atoi(key)
 		switch {
 		case found.IsNull() || !found.IsKnown():
-			return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+			return cty.NilVal, noElement(key)
 		case t.IsObjectType() && t.HasAttribute(key):
 			found = found.GetAttr(key)
 		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
@@ -164,7 +164,7 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 		case (t.IsListType() || t.IsTupleType()) && err == nil && index >= 0 && index < found.LengthInt():
 			found = found.Index(cty.NumberIntVal(int64(index)))
 		default:
-			return cty.NilVal, fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+			return cty.NilVal, noElement(key)
 		}
 	}
 	if !found.IsNull() && !found.Type().IsPrimitiveType() {
