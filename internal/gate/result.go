@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,30 @@ type Result struct {
 	Expires time.Time
 }
 
+// repeatedKey returns a key that an object contains twice, in any spelling that
+// encoding/json accepts, or "". The last value would apply, so a program that inserts
+// text from a release into its output could be made to return a different verdict.
+func repeatedKey(object []byte) string {
+	var keys []string
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	if _, err := decoder.Token(); err != nil {
+		return ""
+	}
+	for decoder.More() {
+		token, err := decoder.Token()
+		key, isKey := token.(string)
+		var value json.RawMessage
+		if err != nil || !isKey || decoder.Decode(&value) != nil {
+			return ""
+		}
+		if slices.ContainsFunc(keys, func(k string) bool { return strings.EqualFold(k, key) }) {
+			return key
+		}
+		keys = append(keys, key)
+	}
+	return ""
+}
+
 // parseResult parses a program's output, which must refer to the given index. Unknown
 // fields are errors, because ignoring a misspelled expiry would approve the release
 // forever.
@@ -55,6 +80,9 @@ func parseResult(data []byte, index digest.Digest, now time.Time) (r Result, err
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&document); err != nil {
 		return r, bounded.JSONError(err)
+	}
+	if name := repeatedKey(data); name != "" {
+		return r, fmt.Errorf("the key %.80q is repeated", name)
 	}
 	r = Result{Verdict: document.Verdict, Reason: extprog.OneLine([]byte(text.Redact(document.Reason)))}
 	if document.ValidFor != "" {

@@ -28,7 +28,7 @@ func describe(doc document) string {
 	case isIndex && doc.MediaType == ocispec.MediaTypeImageIndex:
 		return fmt.Sprintf("an index of artifact type %q", clip(doc.ArtifactType))
 	case doc.MediaType == ocispec.MediaTypeImageManifest:
-		return fmt.Sprintf("an image manifest of artifact type %q", artifactTypeOf(doc))
+		return fmt.Sprintf("an image manifest of artifact type %q", clip(artifactTypeOf(doc)))
 	case doc.MediaType == "":
 		return "a document without a media type"
 	}
@@ -39,9 +39,9 @@ func describe(doc document) string {
 // the media type of the config, as image-spec requires.
 func artifactTypeOf(doc document) string {
 	if doc.ArtifactType == "" && doc.Config != nil {
-		return clip(doc.Config.MediaType)
+		return doc.Config.MediaType
 	}
-	return clip(doc.ArtifactType)
+	return doc.ArtifactType
 }
 
 func hasPlatforms(doc document) bool {

@@ -20,6 +20,14 @@ func checkDescriptor(d ocispec.Descriptor, limit int64) error {
 	return nil
 }
 
+// TypesOf returns the media type and the artifact type of a manifest or index of any
+// kind. The media type is "" if the document doesn't state it. If the document isn't
+// JSON, the error is a *[FormatError].
+func TypesOf(data []byte) (mediaType, artifactType string, err error) {
+	doc, err := parseDocument(data)
+	return doc.MediaType, artifactTypeOf(doc), err
+}
+
 func checkDigest(d digest.Digest) error {
 	if isSHA256(d) {
 		return nil

@@ -460,6 +460,9 @@ func (f fault) check(t *testing.T, expected map[string]digest.Digest) {
 	if _, err := bundle.Import(t.Context(), b, into(to, failed)); err != nil && !isClear(err) {
 		fail("%v", err)
 	}
+	if index, _ := os.ReadFile(filepath.Join(dir, "inside", ocispec.ImageIndexFile)); bytes.Contains(index, []byte("text/plain")) {
+		fail("the import wrote the types of the manifest: %s", index)
+	}
 	arrived := contents(t, to)
 	for tag, d := range arrived {
 		if expected[tag] != d && f.name != "lie: other version" { // only the sender's signature detects this
@@ -469,6 +472,9 @@ func (f fault) check(t *testing.T, expected map[string]digest.Digest) {
 	problems, err := b.Verify(t.Context())
 	if err != nil {
 		fail("%v", err)
+	}
+	if strings.HasSuffix(f.name, " type") && len(problems) == 0 {
+		fail("Verify finds nothing")
 	}
 	for version, err := range failed {
 		if _, live := arrived[version]; live == (err != nil) {

@@ -89,7 +89,7 @@ func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, requi
 		return nil
 	}
 	var dir string
-	for _, d := range b.repository(a).Blobs {
+	for _, d := range b.repositories[a].Blobs {
 		file, err := blobPath(d)
 		if err != nil {
 			return err

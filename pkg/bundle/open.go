@@ -18,6 +18,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -33,6 +34,8 @@ type Bundle struct {
 
 	files   []*os.File
 	content map[digest.Digest]Content
+	// repositories maps the addresses of the manifest to their repositories.
+	repositories map[provider.Address]Repository
 	// layout contains the files that follow the manifest and its signature.
 	layout []file
 	// positions maps the available content to its positions. Small content can be in
@@ -57,7 +60,7 @@ type position struct {
 // [Bundle.Damaged]. If no part has a manifest, or if the parts belong to different
 // bundles, the error has the kind [provider.Malformed].
 func Open(ctx context.Context, names []string, verify func(document, signature []byte) error) (_ *Bundle, err error) {
-	b := &Bundle{Signed: verify != nil, content: map[digest.Digest]Content{}, positions: map[digest.Digest][]position{}}
+	b := &Bundle{Signed: verify != nil, content: map[digest.Digest]Content{}, repositories: map[provider.Address]Repository{}, positions: map[digest.Digest][]position{}}
 	defer func() {
 		if err != nil {
 			_ = b.Close()
@@ -118,6 +121,9 @@ func (b *Bundle) start(manifest, signature []byte, verify func(document, signatu
 	}
 	for _, c := range b.Manifest.Content {
 		b.content[c.Digest] = c
+	}
+	for _, r := range b.Manifest.Repositories {
+		b.repositories[r.address] = r
 	}
 	b.layout, err = layoutFiles(b.Manifest)
 	return err

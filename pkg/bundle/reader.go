@@ -1,10 +1,12 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -20,19 +22,10 @@ import (
 // nil, content that is not in the available parts is read from target. If the bundle
 // doesn't contain the address, Reader returns [repository.ErrNoRepository].
 func (b *Bundle) Reader(a provider.Address, target repository.Reader) (repository.Reader, error) {
-	if r := b.repository(a); r.Address != "" {
+	if r, found := b.repositories[a]; found {
 		return &reader{bundle: b, repository: r, target: target}, nil
 	}
 	return nil, fmt.Errorf("%w: the bundle doesn't contain %s", repository.ErrNoRepository, a)
-}
-
-func (b *Bundle) repository(a provider.Address) Repository {
-	for _, r := range b.Manifest.Repositories {
-		if r.address == a {
-			return r
-		}
-	}
-	return Repository{}
 }
 
 // reader is a repository in a bundle.
@@ -107,22 +100,33 @@ func (r *reader) Tags(context.Context) (tags []string, err error) {
 	return tags, nil
 }
 
-// Manifest reads a manifest or index by tag or digest.
+// Manifest reads a manifest or index by tag or digest. If the bundle's manifest states
+// other types for a tag than the content, the error has the kind [provider.Malformed].
 func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
-	d := ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(reference)}
-	if d.Digest.Validate() != nil {
-		tag := r.tag(reference)
-		if tag.Name == "" {
-			return d, nil, fmt.Errorf("reading %s in %s: %w", reference, r, repository.ErrNotFound)
-		}
-		d = tag.descriptor()
+	if digest.Digest(reference).Validate() == nil {
+		return r.manifest(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(reference)})
 	}
+	tag := r.tag(reference)
+	if tag.Name == "" {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("reading %s in %s: %w", reference, r, repository.ErrNotFound)
+	}
+	d, data, err := r.manifest(ctx, tag.descriptor())
+	if err == nil {
+		err = checkTypes(d, data)
+	}
+	if err != nil {
+		err = fmt.Errorf("reading %s in %s: %w", reference, r, err)
+	}
+	return d, data, err
+}
+
+func (r *reader) manifest(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
 	d.Size = r.bundle.content[d.Digest].Size
 	body, err := r.open(ctx, d.Digest)
 	if missing, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
-		if found, data, err := r.target.Manifest(ctx, d.Digest.String()); err == nil {
-			found.ArtifactType = d.ArtifactType
-			return found, data, nil
+		if _, data, err := r.target.Manifest(ctx, d.Digest.String()); err == nil {
+			d.Size = int64(len(data))
+			return d, data, nil
 		}
 		return d, nil, missing
 	}
@@ -133,19 +137,30 @@ func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descri
 		return d, nil, malformed("manifest %s exceeds %d bytes", d.Digest, artifact.MaxManifestSize)
 	}
 	data, err := io.ReadAll(sums.NewReader(body, "manifest", d.Size, d.Digest))
+	return d, data, err
+}
+
+// checkTypes compares the types of a tag with the manifest that it points to. They are
+// also in the image index of the bundle, where wrong types would hide the manifest from
+// programs that scan the extracted bundle. The artifact type is optional.
+func checkTypes(tag ocispec.Descriptor, data []byte) error {
+	mediaType, artifactType, err := artifact.TypesOf(data)
 	if err != nil {
-		return d, nil, fmt.Errorf("reading %s in %s: %w", reference, r, err)
+		return err
 	}
-	return d, data, nil
+	if tag.MediaType != cmp.Or(mediaType, tag.MediaType) || tag.ArtifactType != "" && tag.ArtifactType != artifactType {
+		return malformed("manifest %s has type %.100q and artifact type %.100q, but %s states %.100q and %.100q",
+			tag.Digest, mediaType, artifactType, manifestName, tag.MediaType, tag.ArtifactType)
+	}
+	return nil
 }
 
 func (r *reader) tag(name string) Tag {
-	for _, t := range r.repository.Tags {
-		if t.Name == name {
-			return t
-		}
+	i, found := slices.BinarySearchFunc(r.repository.Tags, name, func(t Tag, name string) int { return strings.Compare(t.Name, name) })
+	if !found {
+		return Tag{}
 	}
-	return Tag{}
+	return r.repository.Tags[i]
 }
 
 // open opens content in the available parts.

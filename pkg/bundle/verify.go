@@ -29,7 +29,13 @@ func (b *Bundle) Verify(ctx context.Context) (problems []error, err error) {
 		return append(problems, malformed("%w", missing)), nil
 	}
 	for _, r := range b.Manifest.Repositories {
+		seen := map[Tag]bool{} // without names, because any number of tags can point to one manifest
 		for _, t := range r.Tags {
+			unnamed := Tag{MediaType: t.MediaType, ArtifactType: t.ArtifactType, Digest: t.Digest, Size: t.Size}
+			if seen[unnamed] {
+				continue
+			}
+			seen[unnamed] = true
 			_, err := repository.ReadGraph(ctx, &reader{bundle: b, repository: r}, t.Name)
 			if err != nil && !isOmitted(err) {
 				problems = append(problems, err)

@@ -249,6 +249,7 @@ func TestGateFailsClosed(t *testing.T) {
 		"two objects":    {allows + allows, "not a single JSON object"},
 		"unknown":        {`{"verdict":"alow"}`, "unknown verdict"},
 		"no verdict":     {`{}`, "unknown verdict"},
+		"two verdicts":   {`{"verdict":"deny","reason":"no","Verdict":"allow"}`, `the key "Verdict" is repeated`},
 		"no reason":      {`{"verdict":"deny"}`, "requires a reason"},
 		"blank reason":   {`{"verdict":"hold","reason":" \u0007"}`, "requires a reason"},
 		"long reason":    {`{"verdict":"deny","reason":"` + strings.Repeat("x", 5000) + `"}`, "exceeds"},

@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -115,7 +116,11 @@ func (l *layout) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 			return d, nil, err
 		}
 	}
-	return readManifest(f, d)
+	d, data, err := readManifest(f, d)
+	if mediaType, artifactType, invalid := artifact.TypesOf(data); err == nil && invalid == nil && mediaType != "" {
+		d.MediaType, d.ArtifactType = mediaType, artifactType // index.json can be wrong, and has no types for digests
+	}
+	return d, data, err
 }
 
 // Blob opens the file of a blob. The returned reader also implements io.ReaderAt.

@@ -227,6 +227,33 @@ func TestDamagedLayouts(t *testing.T) {
 	}
 }
 
+// TestLayoutTypes checks that the types of a manifest come from its content, because
+// anyone can edit index.json, and types are written to other repositories.
+func TestLayoutTypes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l := repository.NewLayout(dir)
+	stored := index(t, "a")
+	pushTag(t, l, stored, "1.0.0", "")
+	want := ocispec.Descriptor{
+		MediaType: ocispec.MediaTypeImageIndex, ArtifactType: artifact.TypeProvider, Digest: stored.Descriptor.Digest, Size: stored.Descriptor.Size,
+	}
+	file := filepath.Join(dir, ocispec.ImageIndexFile)
+	text := read(t, file)
+	changed := strings.Replace(strings.Replace(text, artifact.TypeProvider, "text/html", 1), ocispec.MediaTypeImageIndex+`","digest`, `a/b\r\nX: y","digest`, 1)
+	if !strings.Contains(changed, "text/html") || !strings.Contains(changed, "X: y") {
+		t.Fatal(text)
+	}
+	write(t, file, changed)
+	for _, reference := range []string{"1.0.0", want.Digest.String()} {
+		got, _, err := l.Manifest(t.Context(), reference)
+		got.Annotations = nil
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v\n%s", reference, err, diff)
+		}
+	}
+}
+
 // TestIncompleteLayout checks a layout whose creation was interrupted before index.json
 // was written.
 func TestIncompleteLayout(t *testing.T) {

@@ -78,11 +78,7 @@ func (e *end) tagAs(t *testing.T, tag string, d digest.Digest) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := artifact.Blob{Descriptor: descriptor, Bytes: data}
-	if m.Descriptor.MediaType == "" || e.registry == nil {
-		m.Descriptor.MediaType = "application/vnd.oci.image.index.v1+json"
-	}
-	pushTag(t, e.open(t), m, tag, e.at(t, tag))
+	pushTag(t, e.open(t), artifact.Blob{Descriptor: descriptor, Bytes: data}, tag, e.at(t, tag))
 }
 
 func (e *end) prune(t *testing.T) digest.Digest {
