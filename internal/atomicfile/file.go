@@ -84,12 +84,15 @@ func create(path string, mode fs.FileMode, open func(name string, mode fs.FileMo
 		err := os.MkdirAll(dir, directoryMode)
 		if err == nil {
 			var f *os.File
-			if f, err = open(temporaryName(dir), mode); err == nil {
-				return &File{f: f, final: path}, nil
+			if f, err = open(uniqueName(dir, lockedPrefix), mode); err == nil {
+				if err = lockFile(f); err == nil {
+					return &File{f: f, final: path}, nil
+				}
+				_ = f.Close()
 			}
 		}
-		// Another process might have removed the directory after it was created. The
-		// removal can also cause ErrExist.
+		// Another process might have removed the directory after it was created, or the
+		// file before it was locked. The removal can also cause ErrExist.
 		if tries == maxTries || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) {
 			return nil, unnamed(err, path)
 		}
@@ -158,14 +161,18 @@ func (f *File) commit(move func(from, to string) error) error {
 	if f.broken != nil {
 		return f.broken
 	}
-	// Close before renaming, because Windows cannot rename an open file.
-	if err := errors.Join(f.f.Sync(), f.f.Close()); err != nil {
+	err := f.f.Sync()
+	if !renamesOpenFiles {
+		err = errors.Join(err, f.f.Close())
+	}
+	if err != nil {
 		return f.named(err)
 	}
 	if err := move(f.f.Name(), f.final); err != nil {
 		return fmt.Errorf("renaming a temporary file to %s: %w", f.final, err)
 	}
 	f.ended = true
+	_ = f.f.Close()
 	return syncDirectory(filepath.Dir(f.final))
 }
 

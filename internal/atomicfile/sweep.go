@@ -15,6 +15,8 @@ const (
 	// directory.
 	temporaryPrefix = ".tofu-oci-"
 	temporarySuffix = ".tmp"
+	// lockedPrefix is the prefix of files that are locked while they are written.
+	lockedPrefix = temporaryPrefix + "locked-"
 	// staleAfter is longer than the longest time between two writes of an active
 	// download.
 	staleAfter = 24 * time.Hour
@@ -24,13 +26,15 @@ const (
 	TemporaryPattern = temporaryPrefix + "*" + temporarySuffix
 )
 
-func temporaryName(dir string) string {
-	return filepath.Join(dir, temporaryPrefix+rand.Text()+temporarySuffix)
+func temporaryName(dir string) string { return uniqueName(dir, temporaryPrefix) }
+
+func uniqueName(dir, prefix string) string {
+	return filepath.Join(dir, prefix+rand.Text()+temporarySuffix)
 }
 
-// Sweep removes the temporary files and directories that killed runs left in dir more
-// than a day ago. It does not follow symbolic links. It ignores errors, for example for
-// files of another user.
+// Sweep removes what killed runs left in dir: each [File] that no process writes, and
+// other temporary files and directories after a day. It does not follow symbolic links.
+// It ignores errors, for example for files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -40,6 +44,9 @@ func Sweep(dir string) {
 		name := entry.Name()
 		if !strings.HasPrefix(name, temporaryPrefix) || !strings.HasSuffix(name, temporarySuffix) {
 			continue
+		}
+		if strings.HasPrefix(name, lockedPrefix) && entry.Type().IsRegular() {
+			removeUnlocked(filepath.Join(dir, name))
 		}
 		fi, err := entry.Info()
 		if err != nil || time.Since(fi.ModTime()) < staleAfter || !fi.IsDir() && !fi.Mode().IsRegular() {

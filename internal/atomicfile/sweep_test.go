@@ -17,9 +17,12 @@ import (
 func litter(t *testing.T, dir string, ago time.Duration) []string {
 	t.Helper()
 	scratch := t.TempDir()
-	f := begin(t, filepath.Join(scratch, "file"), "half")
-	fileName := names(t, scratch)[0]
-	f.Discard()
+	f, err := os.CreateTemp(scratch, atomicfile.TemporaryPattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = f.Close()
+	fileName := filepath.Base(f.Name())
 	tmp, err := atomicfile.TempDir(scratch)
 	if err != nil {
 		t.Fatal(err)
@@ -74,6 +77,53 @@ func TestSweep(t *testing.T) {
 			t.Errorf("%s is gone", name)
 		}
 	}
+}
+
+// TestSweepRemovesUnlockedFiles sweeps a file that a process writes, and then its copy
+// under the same name, as the process would have left it.
+func TestSweepRemovesUnlockedFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	final := filepath.Join(dir, "file")
+	f := begin(t, final, "half")
+	temporary := names(t, dir)
+	atomicfile.Sweep(dir)
+	checkNames(t, dir, temporary...)
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range temporary {
+		writeOld(t, filepath.Join(dir, name), 0)
+	}
+	atomicfile.Sweep(dir)
+	checkNames(t, dir, "file")
+}
+
+// TestSweepDuringCreate removes each new file as soon as it isn't locked.
+func TestSweepDuringCreate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	stop := make(chan struct{})
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				atomicfile.Sweep(dir)
+			}
+		}
+	}()
+	for range 200 {
+		if err := atomicfile.WriteFile(filepath.Join(dir, "file"), 0o644, []byte("content")); err != nil {
+			t.Error(err)
+		}
+	}
+	close(stop)
+	<-swept
+	checkNames(t, dir, "file")
 }
 
 func TestSweepWithoutDirectory(t *testing.T) {
