@@ -223,3 +223,27 @@ func TestReadFile(t *testing.T) {
 		}
 	}
 }
+
+// TestLinkedSources checks that an invalid line is shown only if it is from a file in the
+// directory that the user specified.
+func TestLinkedSources(t *testing.T) {
+	t.Parallel()
+	secrets, dir := t.TempDir(), t.TempDir()
+	target := filepath.Join(secrets, "netrc")
+	if err := os.WriteFile(target, []byte("password canary"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link, inside := filepath.Join(dir, "providers"), filepath.Join(dir, "other")
+	if err := errors.Join(os.Symlink(target, link), os.Symlink(inside, inside+"-link"), os.WriteFile(inside, []byte("canary"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for file, shown := range map[string]bool{link: false, target: true, inside: true, inside + "-link": true} {
+		_, sourcesErr := catalog.ReadSources(file, nil)
+		_, fileErr := catalog.ReadFile(file)
+		for _, err := range []error{sourcesErr, fileErr} {
+			if err == nil || strings.Contains(err.Error(), "canary") != shown || !strings.Contains(err.Error(), file+":1: invalid") {
+				t.Errorf("%s: %v", file, err)
+			}
+		}
+	}
+}

@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
@@ -90,11 +92,47 @@ func eachLine(name string, data []byte, read func(place, line string) error) err
 			continue
 		}
 		place := fmt.Sprintf("%s:%d", name, i+1)
-		if err := read(place, line); err != nil {
+		switch err := read(place, line); {
+		case err == nil:
+		case leadsAway(name):
+			return provider.Errorf(provider.Malformed, "%s: invalid line, which is not shown because the file is a link to a different directory", place)
+		default:
 			return fmt.Errorf("%s: %w", place, err)
 		}
 	}
 	return nil
+}
+
+// leadsAway reports whether links lead from path to a file in a different directory.
+// Otherwise, a link in a pull request could print a secret of the job that reads it.
+func leadsAway(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return false // a pipe
+	}
+	if filepath.IsLocal(path) {
+		return !IsIn(".", path)
+	}
+	return !IsIn(filepath.Dir(path), path)
+}
+
+// IsIn reports whether a file is in a directory or its subdirectories, after symbolic
+// links are resolved.
+func IsIn(dir, path string) bool {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		path, err = filepath.Abs(path)
+	}
+	if err == nil {
+		path, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil {
+		path, err = filepath.Rel(dir, path)
+	}
+	return err == nil && filepath.IsLocal(path)
 }
 
 // flagIn returns the first flag in a line, or "" if the line contains no flag.

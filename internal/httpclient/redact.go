@@ -36,9 +36,18 @@ var urlInText = regexp.MustCompile(`([a-z]*://)([^\s"/?#]*)(/?(?:[^\s"?#]*[^\s"?
 func RedactText(text string) string {
 	return urlInText.ReplaceAllStringFunc(text, func(found string) string {
 		parts := urlInText.FindStringSubmatch(found)
-		return parts[1] + parts[2][strings.LastIndexByte(parts[2], '@')+1:] + redactPath(parts[3])
+		host, path := parts[2], parts[3]
+		if login := strings.LastIndexByte(path, '@'); login >= 0 && !hostInText.MatchString(host) {
+			host, path, _ = strings.Cut(path[login+1:], "/") // the user name or password contained a slash
+			path = "/" + path
+		}
+		return parts[1] + host[strings.LastIndexByte(host, '@')+1:] + redactPath(path)
 	})
 }
+
+// hostInText matches a host with an optional port and an optional login, as opposed to
+// the start of a login.
+var hostInText = regexp.MustCompile(`@|^[^:%]*(?::[0-9]*)?$`)
 
 // RedactError redacts the URL of a *[url.Error], which is the error type of http.Client
 // and url.Parse. It returns any other error unchanged.

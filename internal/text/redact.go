@@ -44,6 +44,9 @@ var port = regexp.MustCompile(`^(?:[^:/]*:[0-9]+(?:/|$)|oci-layout:)`)
 // userinfo returns the range of bytes to hide. It is empty if from equals to.
 func userinfo(s string) (from, to int) {
 	to = strings.LastIndexByte(s, '@')
+	if strings.HasPrefix(s, "oci://") && to >= 0 && !strings.Contains(s[to:], "/") {
+		to = strings.LastIndexByte(s[:to], '@') // a repository has a path, so the last @ precedes a version or digest
+	}
 	if to < 0 {
 		return 0, 0
 	}

@@ -4,9 +4,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -31,8 +30,10 @@ func (s Secrets) Text(text string) string {
 	for len(text) > 0 {
 		found := 0
 		for _, form := range forms {
-			if n := common(text, form); n == len(form) || n >= minPart {
-				found = max(found, n)
+			for _, percent := range []bool{false, true} {
+				if n, of := common(text, form, percent); of == len(form) || of >= minPart {
+					found = max(found, n)
+				}
 			}
 		}
 		if found > 0 {
@@ -46,12 +47,23 @@ func (s Secrets) Text(text string) string {
 	return b.String()
 }
 
-// common returns the length of the common prefix of two strings.
-func common(a, b string) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
+// common returns the length of the prefix of text that contains a prefix of form, and
+// the length of the latter. If percent is true, text is part of a URL, in which any byte
+// can be escaped, because programs don't agree on the bytes that must be.
+func common(text, form string, percent bool) (n, of int) {
+	for n < len(text) && of < len(form) {
+		b, size := text[n], 1
+		if percent && b == '%' && n+2 < len(text) {
+			if escaped, err := strconv.ParseUint(text[n+1:n+3], 16, 8); err == nil {
+				b, size = byte(escaped), 3
+			}
+		}
+		if b != form[of] && (!percent || b != '+' || form[of] != ' ') {
+			break
+		}
+		n, of = n+size, of+1
 	}
-	return n
+	return n, of
 }
 
 // Error returns an error that wraps err and whose text does not contain the
@@ -102,10 +114,6 @@ func (s Secrets) forms() []string {
 	return slices.Compact(forms)
 }
 
-// percent matches an escaped byte in a URL. Some libraries use lower-case digits
-// instead.
-var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
-
 // markup escapes text for XML and HTML. Libraries escape quotes differently.
 var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"),
@@ -116,10 +124,8 @@ var markup = []*strings.Replacer{
 	strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;"),
 }
 
-// escaped returns the escaped forms of text in URLs, JSON, XML, and HTML.
-func escaped(text string) []string {
-	query, path := url.QueryEscape(text), url.PathEscape(text)
-	forms := []string{query, path, percent.ReplaceAllStringFunc(query, strings.ToLower), percent.ReplaceAllStringFunc(path, strings.ToLower)}
+// escaped returns the escaped forms of text in JSON, XML, and HTML.
+func escaped(text string) (forms []string) {
 	for _, m := range markup {
 		forms = append(forms, m.Replace(text))
 	}

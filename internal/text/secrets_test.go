@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html"
 	"io"
 	"net/url"
@@ -39,6 +40,10 @@ func TestSecretsInText(t *testing.T) {
 		"in a query":              url.QueryEscape(password),
 		"in a path":               url.PathEscape(password),
 		"in small letters":        strings.NewReplacer("%C3", "%c3", "%3F", "%3f", "%2F", "%2f", "%2B", "%2b", "%BC", "%bc", "%A4", "%a4", "%3C", "%3c", "%3E", "%3e", "%5C", "%5c", "%F0", "%f0", "%9F", "%9f").Replace(url.QueryEscape(password)),
+		"in a path with slashes":  strings.ReplaceAll(url.PathEscape(password), "%2F", "/"),
+		"as user information":     strings.TrimPrefix(url.UserPassword("", password).String(), ":"),
+		"each byte escaped":       eachByte(password),
+		"the login with slashes":  strings.ReplaceAll(url.QueryEscape("jane:"+password), "%2F", "/"),
 		"in JSON":                 strings.Trim(string(quoted), `"`),
 		"in JSON of ASCII":        strings.NewReplacer(`\`, `\\`, `"`, `\"`, "ä", `\u00e4`, "ü", `\u00fc`, "😀", `\ud83d\ude00`).Replace(password),
 		"in HTML":                 html.EscapeString(password),
@@ -60,6 +65,25 @@ func TestSecretsInText(t *testing.T) {
 	if got := (text.Secrets{""}).Text("all"); got != "all" {
 		t.Errorf("%q", got)
 	}
+}
+
+// TestSecretWithEscapes checks a secret that looks like escaped text.
+func TestSecretWithEscapes(t *testing.T) {
+	t.Parallel()
+	const secret = "a%2Fb%25c"
+	for _, written := range []string{secret, url.QueryEscape(secret), eachByte(secret)} {
+		if got := (text.Secrets{secret}).Text(written + "%2"); got != "***%2" {
+			t.Errorf("%q became %q", written, got)
+		}
+	}
+}
+
+func eachByte(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		fmt.Fprintf(&b, "%%%02x", c)
+	}
+	return b.String()
 }
 
 func TestSecretsInError(t *testing.T) {

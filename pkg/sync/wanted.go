@@ -86,29 +86,10 @@ func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wan
 // directory. Otherwise, a declaration in a pull request could print a secret of the job
 // that checks it.
 func (d *Declaration) withoutSecrets(path string, err error) error {
-	if _, unread := errors.AsType[*fs.PathError](err); unread || isIn(filepath.Dir(d.Path), path) || isIn(".", path) {
+	if _, unread := errors.AsType[*fs.PathError](err); unread || catalog.IsIn(filepath.Dir(d.Path), path) || catalog.IsIn(".", path) {
 		return err
 	}
 	return provider.Errorf(provider.Malformed, "%s: invalid content, which is not shown because the file is outside the declaration's directory", path)
-}
-
-// isIn reports whether a file is in a directory or its subdirectories, after symbolic
-// links are resolved.
-func isIn(dir, path string) bool {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		dir, err = filepath.EvalSymlinks(dir)
-	}
-	if err == nil {
-		path, err = filepath.Abs(path)
-	}
-	if err == nil {
-		path, err = filepath.EvalSymlinks(path)
-	}
-	if err == nil {
-		path, err = filepath.Rel(dir, path)
-	}
-	return err == nil && filepath.IsLocal(path)
 }
 
 // selection collects the selected providers.
