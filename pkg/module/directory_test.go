@@ -2,6 +2,7 @@ package module_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,6 +106,7 @@ func TestReadDirectoryRefuses(t *testing.T) {
 		"no configuration":          {map[string]string{"README.md": ""}, "contains no module"},
 		"a lost configuration":      {map[string]string{"main.tf": "", "modules/a/main.tf": "", ".terraformignore": "/*.tf"}, "empty module"},
 		"an invalid pattern":        {map[string]string{"main.tf": "", ".terraformignore": "[a"}, "invalid pattern"},
+		"an unknown class":          {map[string]string{"main.tf": "", ".terraformignore": "[[:print:]]"}, "invalid pattern"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -221,6 +223,11 @@ func TestIgnoreRules(t *testing.T) {
 		"{b,c}\n!\n/\n./b\n": {".env", "a/b/c", "b", "main.tf", "modules/a/x", "modules/b"},
 		".*\n!.env\n":        {".env", "a/b/c", "b", "main.tf", "modules/a/x", "modules/b"},
 		"a/\n!/modules/a/\n": {".env", "b", "main.tf", "modules/a/x", "modules/b"},
+		// Without a final slash, a directory is included, but not its excluded files.
+		"*\n!modules\n!main.tf\n":  {"main.tf"},
+		"/*\n!modules\n!main.tf\n": {"main.tf", "modules/a/x", "modules/b"},
+		"b\n!/modules\n":           {".env", "main.tf", "modules/a/x"},
+		"modules\n!a\n":            {".env", "a/b/c", "b", "main.tf"},
 	} {
 		files := map[string]string{".terraformignore": patterns + ".terraformignore\n"}
 		for _, name := range []string{"main.tf", ".env", "a/b/c", "b", "modules/a/x", "modules/b"} {
@@ -228,6 +235,40 @@ func TestIgnoreRules(t *testing.T) {
 		}
 		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files), module.DirectoryOptions{})
 		if diff := cmp.Diff(want, paths(d)); diff != "" || err != nil {
+			t.Errorf("%q: %v (-want +got):\n%s", patterns, err, diff)
+		}
+	}
+}
+
+// TestIgnorePatterns compares the files that patterns with special characters exclude.
+func TestIgnorePatterns(t *testing.T) {
+	t.Parallel()
+	for patterns, want := range map[string][]string{
+		"{a}":                 {"{a}"},
+		`\{a\}`:               {"{a}"},
+		"{[a]}":               {"{a}"},
+		"{[!b]}":              {"{a}"},
+		"{[]a]}":              {"{a}"},
+		"{[!]]}":              {"{a}"},
+		"x[!a]y":              nil, // not x/y
+		"x[^a]y":              nil,
+		"x[[:digit:]]":        {"x1"},
+		"x[![:alpha:]]":       {"x1"},
+		`[\]]`:                {"]"},
+		`\#a`:                 {"#a"},
+		`\!a`:                 {"!a"},
+		"\ufeffx1":            {"x1"},
+		"\ufeff# x\r\nx1\r\n": {"x1"},
+	} {
+		files := map[string]string{".terraformignore": patterns}
+		for _, name := range []string{"!a", "#a", "main.tf", "]", "x/y", "x1", "{a}"} {
+			files[name] = ""
+		}
+		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files), module.DirectoryOptions{})
+		for _, name := range paths(d) {
+			delete(files, name)
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(files))); diff != "" || err != nil {
 			t.Errorf("%q: %v (-want +got):\n%s", patterns, err, diff)
 		}
 	}

@@ -3,6 +3,7 @@ package module
 import (
 	"errors"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for line := range strings.Lines(string(data)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(data), "\ufeff")) { // from Windows editors
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -62,10 +63,10 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 			line += "/*" // the contents of the directory, but not a file with its name
 		}
 		rooted, isRooted := strings.CutPrefix(line, "/")
-		if r.pattern = literalBraces.Replace(rooted); !isRooted {
+		if r.pattern = dialect.Replace(rooted); !isRooted {
 			r.pattern = "**/" + r.pattern
 		}
-		if !doublestar.ValidatePattern(r.pattern) {
+		if !doublestar.ValidatePattern(r.pattern) || strings.Contains(r.pattern, "[:") { // an unknown class
 			return nil, provider.Errorf(provider.Misuse, "%s: invalid pattern %q", ignoreName, line)
 		}
 		rules = append(rules, r)
@@ -73,33 +74,39 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 	return rules, nil
 }
 
-// literalBraces escapes the braces in a pattern, which .terraformignore doesn't interpret.
-var literalBraces = strings.NewReplacer("{", `\{`, "}", `\}`)
+// dialect translates a pattern to the syntax of doublestar, which interprets braces. Its
+// classes can't start with a bracket, don't have names, and match slashes if negated.
+var dialect = strings.NewReplacer(
+	`\\`, `\\`, `\[`, `\[`, `\{`, `\{`, `\}`, `\}`, // not again
+	"{", `\{`, "}", `\}`,
+	"[]", `[\]`, "[!]", `[!/\]`, "[^]", `[!/\]`, "[!", "[!/", "[^", "[!/",
+	"[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:digit:]", "0-9", "[:lower:]", "a-z", "[:upper:]", "A-Z",
+)
 
 // ignores reports whether a file is ignored. The last rule that matches the file or a
-// parent directory applies.
+// parent directory applies. However, if a negated rule doesn't end with a slash, such as
+// !modules, it includes the directory, but not the files in it that other rules match.
 func (rules ignoreRules) ignores(file string) bool {
+	var included []string
 	for _, r := range slices.Backward(rules) {
-		if !r.isDir && doublestar.MatchUnvalidated(r.pattern, file) || r.matchesParent(file) {
-			return !r.negated
+		for name := file; name != "."; name = path.Dir(name) {
+			switch isFile := name == file; {
+			case isFile && r.isDir || !doublestar.MatchUnvalidated(r.pattern, name):
+			case r.negated && !isFile && !r.isDir:
+				included = append(included, name)
+			case r.negated:
+				return false
+			case !slices.Contains(included, name):
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// ignoresAll reports whether all files in a directory are ignored.
+// ignoresAll reports whether all files in a directory are ignored. It doesn't check the
+// directory's parents.
 func (rules ignoreRules) ignoresAll(dir string) bool {
-	return slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.matchesParent(dir + "/") }) &&
+	return slices.ContainsFunc(rules, func(r ignoreRule) bool { return doublestar.MatchUnvalidated(r.pattern, dir) }) &&
 		!slices.ContainsFunc(rules, func(r ignoreRule) bool { return r.negated })
-}
-
-// matchesParent reports whether the rule matches a directory that contains the file. If
-// the path ends with a slash, it checks the directory itself, too.
-func (r ignoreRule) matchesParent(file string) bool {
-	for i := range len(file) {
-		if file[i] == '/' && doublestar.MatchUnvalidated(r.pattern, file[:i]) {
-			return true
-		}
-	}
-	return false
 }
