@@ -280,10 +280,12 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name, attributes string
+		settings         []string
 		versions         []provider.Version
 	}{
-		{"with filters", "* filter=evil\n", nil},
-		{"without filters", "* diff=evil\n", []provider.Version{version(t, "1.2.0")}},
+		{"with filters", "* filter=evil\n", []string{"filter.evil.clean", "filter.evil.process"}, nil},
+		{"with extensions of the user's LFS filter", "* filter=lfs\n", []string{"lfs.extension.evil.clean"}, nil},
+		{"without filters", "* diff=evil\n", nil, []provider.Version{version(t, "1.2.0")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -302,12 +304,10 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 			}
 			settings := []string{
 				"core.fsmonitor", "core.pager", "pager.status", "pager.tag", "core.sshCommand", "core.askPass", "core.alternateRefsCommand",
-				"diff.external", "diff.evil.textconv", "diff.evil.command", "credential.helper", "remote.origin.uploadpack",
+				"diff.external", "diff.evil.textconv", "diff.evil.command", "credential.helper",
+				"hook.evil.command", // since git 2.54
 			}
-			if strings.Contains(test.attributes, "filter") {
-				settings = append(settings, "filter.evil.clean", "filter.evil.process")
-			}
-			for _, name := range settings {
+			for _, name := range append(settings, test.settings...) {
 				git(t, dir, "config", name, touch)
 			}
 			for _, name := range []string{"gpg.program", "gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program", "gpg.ssh.defaultKeyCommand"} {
@@ -316,8 +316,7 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 			git(t, dir, "config", "tag.sort", "signature")
 			git(t, dir, "config", "log.showSignature", "true")
 			git(t, dir, "config", "core.hooksPath", filepath.Dir(program))
-			git(t, dir, "config", "remote.origin.url", t.TempDir())
-			git(t, dir, "config", "remote.origin.promisor", "true")
+			git(t, dir, "config", "hook.evil.event", "post-index-change")
 			later := time.Now().Add(time.Hour)
 			if err := os.Chtimes(filepath.Join(dir, "main.tf"), later, later); err != nil { // git compares the content
 				t.Fatal(err)
@@ -330,6 +329,31 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 				t.Error("a program ran")
 			}
 		})
+	}
+}
+
+// TestReadWorkTreeFetchesNothing checks that git doesn't fetch missing objects, because
+// the configuration of a repository can specify the program for it.
+func TestReadWorkTreeFetchesNothing(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"main.tf": "# one\n"})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	tree := git(t, dir, "rev-parse", "HEAD^{tree}")
+	if err := os.Remove(filepath.Join(dir, ".git", "objects", tree[:2], tree[2:])); err != nil {
+		t.Fatal(err)
+	}
+	marker := filepath.Join(t.TempDir(), "marker")
+	git(t, dir, "config", "core.repositoryFormatVersion", "1")
+	git(t, dir, "config", "extensions.partialClone", "origin")
+	git(t, dir, "config", "remote.origin.url", t.TempDir())
+	git(t, dir, "config", "remote.origin.uploadpack", "touch '"+marker+"';")
+	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil {
+		t.Errorf("got %+v", d)
+	}
+	if _, err := os.Stat(marker); err == nil {
+		t.Error("a program ran")
 	}
 }
 

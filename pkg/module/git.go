@@ -89,14 +89,16 @@ func (t workTree) isUntracked(name string) bool {
 	return !slices.ContainsFunc(t.submodules, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
-// hasFilters reports whether the repository's configuration contains filters, which are
-// programs that git runs to compare files with a commit. If the repository comes from
-// an unpacked archive, the user might not have reviewed these programs.
+// hasFilters reports whether the repository's configuration contains filters or
+// extensions of Git LFS, which the user's filter starts. git runs these programs to
+// compare files with a commit. If the repository comes from an unpacked archive, the
+// user might not have reviewed them.
 func (t workTree) hasFilters(ctx context.Context) (bool, error) {
 	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
 	for line := range strings.Lines(list) {
-		scope, name, _ := strings.Cut(line, "\t")
-		if (scope == "local" || scope == "worktree") && strings.HasPrefix(name, "filter.") {
+		scope, name, _ := strings.Cut(strings.ToLower(line), "\t")
+		isProgram := strings.HasPrefix(name, "filter.") || strings.HasPrefix(name, "lfs.extension.")
+		if isProgram && (scope == "local" || scope == "worktree") {
 			return true, err
 		}
 	}
@@ -121,9 +123,9 @@ func isInWorkTree(dir string) bool {
 // from an unpacked archive, so the user might not have reviewed these programs.
 // hasFilters handles filters, because their names are not known in advance.
 var overrides = []string{
-	"core.fsmonitor=false", "core.hooksPath=" + os.DevNull, "core.pager=cat", "core.editor=false", "core.askPass=", "core.sshCommand=false",
-	"core.gitProxy=none", "core.alternateRefsCommand=false", "credential.helper=", "diff.external=", "gpg.program=false", "gpg.openpgp.program=false",
-	"gpg.x509.program=false", "gpg.ssh.program=false", "gpg.ssh.defaultKeyCommand=false", "log.showSignature=false",
+	"core.fsmonitor=false", "core.hooksPath=" + os.DevNull, "hook.post-index-change.enabled=false", "core.pager=cat", "core.editor=false",
+	"core.askPass=", "core.sshCommand=false", "core.gitProxy=none", "core.alternateRefsCommand=false", "credential.helper=", "diff.external=", "gpg.program=false",
+	"gpg.openpgp.program=false", "gpg.x509.program=false", "gpg.ssh.program=false", "gpg.ssh.defaultKeyCommand=false", "log.showSignature=false",
 }
 
 // gitVariables contains the variables that git needs to find its files and the user's
