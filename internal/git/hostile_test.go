@@ -134,6 +134,7 @@ func TestFetchRunsNoPrograms(t *testing.T) { //nolint:paralleltest // it sets en
 	setConfig(t, map[string]string{
 		"core.hooksPath": dir, "filter.evil.smudge": filter, "filter.evil.clean": filter, "filter.evil.required": "true",
 		"diff.evil.textconv": filter, "core.fsmonitor": filter, "core.autocrlf": "true",
+		"hook.evil.command": filter, "hook.evil.event": "reference-transaction", // since git 2.54
 	})
 	_, contents, err := w.fetch(t, "v1", git.Options{})
 	if err != nil || contents["main.tf"] != text {

@@ -21,6 +21,7 @@ type repository struct{ dir string }
 // because they can configure credential helpers, proxies, and CA files.
 var settings = []string{
 	"core.hooksPath=" + os.DevNull,
+	"hook.reference-transaction.enabled=false", // since git 2.54, hooks can be settings
 	"core.fsmonitor=false",
 	"core.bigFileThreshold=16m", // larger files are not loaded into memory
 	"fetch.unpackLimit=1",       // always write a pack, whose size can be watched
