@@ -30,7 +30,8 @@ const (
 
 // Options configures a client. The zero value is ready to use.
 type Options struct {
-	// Timeout is the maximum time without traffic on a connection. If it is 0,
+	// Timeout is the maximum time without traffic on a connection, and the time in which
+	// a response must start and 100 bytes per second must arrive. If it is 0,
 	// [DefaultTimeout] is used. The total duration of a transfer is not limited.
 	Timeout time.Duration
 	// CAFile is the path of a PEM file. Its certificates are trusted in addition to the
@@ -90,7 +91,7 @@ func New(o Options) (*http.Client, error) {
 	apart := newTransport(o, roots)
 	apart.Protocols = new(http.Protocols)
 	apart.Protocols.SetHTTP1(true)
-	var wire transport = &connections{shared: newTransport(o, roots), dedicated: apart}
+	var wire transport = &steady{&connections{shared: newTransport(o, roots), dedicated: apart}, o.Timeout + afterIdle}
 	if o.Trace != nil {
 		wire = &tracer{transport: wire, trace: *o.Trace}
 	}
@@ -139,6 +140,7 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:   max(o.Timeout/4, minHandshake),
 		ExpectContinueTimeout: time.Second,
+		ResponseHeaderTimeout: o.Timeout + afterIdle, // limits servers that send a byte at a time
 		// With a lower limit, connections would be closed and reopened repeatedly.
 		MaxIdleConnsPerHost: schedule.MaxRequestsToHost,
 		// Idle connections are closed well before the idle deadline. Otherwise, a

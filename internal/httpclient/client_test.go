@@ -93,6 +93,75 @@ func TestIdleTimeout(t *testing.T) {
 	}
 }
 
+// TestSlowServers checks that servers that send a byte a second can't hold a run, and
+// that slow connections and slow callers can take any time.
+func TestSlowServers(t *testing.T) {
+	t.Parallel()
+	drip := func(text string, pause time.Duration) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", fmt.Sprint(1000*len(text)))
+			for range 1000 {
+				select {
+				case <-r.Context().Done():
+					return
+				case <-time.After(pause):
+				}
+				_, _ = io.WriteString(w, text)
+				w.(http.Flusher).Flush()
+			}
+		}
+	}
+	header := func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := w.(http.Hijacker).Hijack()
+		if err != nil {
+			return
+		}
+		for err == nil {
+			_, err = io.WriteString(conn, "H")
+			time.Sleep(time.Second)
+		}
+	}
+	for name, test := range map[string]struct {
+		step http.HandlerFunc
+		want string
+	}{
+		"in the header": {header, "after 3 tries: timed out waiting for a response"},
+		"in the body":   {drip("x", time.Second), "received less than 6100 bytes in 61s"},
+		"a slow link":   {drip(strings.Repeat("x", 200), time.Second), ""},
+		"pauses":        {drip(strings.Repeat("x", 6100), 59*time.Second), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				network := memnet.New()
+				s := newScriptOn(t, network, "localhost:80", test.step)
+				client := newClient(t, httpclient.Options{Timeout: time.Minute, Dial: network.Dial})
+				resp, err := client.Get(s.url(t).String())
+				if err == nil {
+					_, err = io.Copy(io.Discard, pausing{resp.Body})
+					_ = resp.Body.Close()
+				}
+				if (err != nil) != (test.want != "") || err != nil && !strings.Contains(err.Error(), test.want) {
+					t.Errorf("got %v, want %q", err, test.want)
+				}
+				client.CloseIdleConnections()
+				time.Sleep(time.Minute) // the server notices that the client has closed the connection
+			})
+		})
+	}
+}
+
+// pausing is a reader whose caller pauses longer than any timeout.
+type pausing struct{ io.Reader }
+
+func (p pausing) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b[:min(len(b), 10_000)])
+	if n == 10_000 {
+		time.Sleep(time.Hour)
+	}
+	return n, err
+}
+
 // TestHandshakeTimeout covers a server that never responds to a TLS handshake.
 func TestHandshakeTimeout(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,93 @@
+package httpclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+const (
+	// minRate is the minimum transfer rate of a response, in bytes per second. It only
+	// has to be too high for servers that try to hold a run forever.
+	minRate = 100
+	// afterIdle is added to time limits for servers that send something, so that the
+	// deadline of an [idleConn] expires first if they send nothing.
+	afterIdle = time.Second
+)
+
+// steady is a transport whose responses fail if the server sends them too slowly.
+type steady struct {
+	transport
+	timeout time.Duration
+}
+
+// RoundTrip implements http.RoundTripper.
+func (s *steady) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(req.Context())
+	resp, err := s.transport.RoundTrip(req.WithContext(ctx))
+	if errors.Is(err, context.DeadlineExceeded) && req.Context().Err() == nil { // ResponseHeaderTimeout
+		err = &slowError{"no complete response header", s.timeout}
+	}
+	if err != nil || resp.Body == http.NoBody {
+		cancel()
+		return resp, err
+	}
+	resp.Body = &steadyBody{body: resp.Body, cancel: cancel, timeout: s.timeout}
+	return resp, nil
+}
+
+// steadyBody is a body that fails if reading minRate bytes per second of the timeout
+// takes longer than the timeout. Unlike the deadline of an [idleConn], this also limits
+// servers that send a byte at a time, and streams that share their connection.
+type steadyBody struct {
+	body    io.ReadCloser
+	cancel  context.CancelFunc
+	timeout time.Duration
+	// got is the number of bytes, and waited is the time spent in Read, since the last
+	// time that enough bytes were received. Time between reads belongs to the caller.
+	got    int64
+	waited time.Duration
+	slow   bool
+}
+
+func (b *steadyBody) Read(p []byte) (int, error) {
+	enough := int64(minRate * b.timeout.Seconds())
+	if b.got >= enough {
+		b.got, b.waited = 0, 0
+	}
+	began := time.Now()
+	timer := time.AfterFunc(b.timeout-b.waited, b.cancel)
+	n, err := b.body.Read(p)
+	b.slow = b.slow || !timer.Stop()
+	b.got += int64(n)
+	b.waited += time.Since(began)
+	if b.slow && err != nil && err != io.EOF {
+		err = &slowError{fmt.Sprintf("less than %d bytes", enough), b.timeout}
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *steadyBody) Close() error {
+	defer b.cancel()
+	return b.body.Close()
+}
+
+// slowError is the error of a [steady] transport. It implements [net.Error].
+type slowError struct {
+	received string
+	after    time.Duration
+}
+
+func (e *slowError) Error() string {
+	return fmt.Sprintf("received %s in %s", e.received, seconds(e.after))
+}
+
+// Timeout returns true.
+func (e *slowError) Timeout() bool { return true }
+
+// Temporary returns false, because the response can't be read further.
+func (e *slowError) Temporary() bool { return false }
