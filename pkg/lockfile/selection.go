@@ -19,6 +19,9 @@ type Selection struct {
 	Hashes []Hash
 	// Line is the line number of the block in the parsed file. It is used in messages.
 	Line int
+	// Predecessor is the provider that the file locks instead of Address, or the zero
+	// value if the file locks Address. See [File.SelectionsForOpenTofu].
+	Predecessor provider.Address
 }
 
 // normal returns the normalized selection.
