@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -29,6 +31,10 @@ func sourcesFlag() cli.Flag {
 
 func lockFileFlag(usage string) cli.Flag {
 	return &cli.StringSliceFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: usage}
+}
+
+func terraformFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func rootFlag() cli.Flag {
@@ -265,11 +271,20 @@ func selectProviders(cmd *command) (s selection, err error) {
 			return s, usagef("%s: cannot combine a version constraint with --lock-file; omit @%s", r, r.Constraint)
 		}
 	}
-	if s.locked, err = lock.ReadSelections(cmd.c.Context, names...); err != nil {
+	s.locked, err = lock.ReadSelections(cmd.c.Context, lock.ReadOptions{
+		Configuration: configuration.FromEnvironment(os.Environ(), cmd.c.Bool("terraform")),
+		Requires:      func(a provider.Address) bool { return slices.Contains(addresses(only), a) },
+	}, names...)
+	if err != nil {
 		return s, flagError("lock-file", err)
 	}
 	if len(only) > 0 {
 		s.locked, err = s.locked.Of(addresses(only)...)
+	}
+	for _, l := range s.locked {
+		if l.Predecessor != (provider.Address{}) {
+			cmd.out.Warn("using %s %s, as tofu init does, because %s is locked; the locked hashes don't apply; to use %s, specify --terraform", l.Address, l.Version, l.Predecessor, l.Predecessor)
+		}
 	}
 	s.requirements = s.locked.Requirements()
 	return s, err

@@ -25,6 +25,7 @@ func bundleCreateCommand() *cli.Command {
 	}, versionFlags("matching versions"), []cli.Flag{
 		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
 		aliasFlag(),
+		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar; multiple parts become up.1.tar, up.2.tar, …"},
 		&cli.StringFlag{Name: "part-size", Category: commandline.GroupOperation, Usage: "write parts of at most `SIZE`, such as 4GB"},
 		signKeyFlag("sign the bundle with the key in `FILE`"),

@@ -3,12 +3,14 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -55,12 +57,12 @@ func doctorAction(cmd *command) error {
 	}
 	// 2. Read the lock file.
 	if file := cmd.c.String("lock-file"); file != "" {
-		locks, err := lockfile.Read(file)
+		locked, err := lock.ReadFile(cmd.c.Context, file, lock.ReadOptions{Requires: func(a provider.Address) bool { return a == o.Wanted.Address }})
 		if err != nil {
 			return flagError("lock-file", err)
 		}
-		if locked, ok := locks.Selection(o.Wanted.Address); ok {
-			o.Lock = &locked
+		if i := slices.IndexFunc(locked, func(s lockfile.Selection) bool { return s.Address == o.Wanted.Address }); i >= 0 {
+			o.Lock = &locked[i]
 		}
 	}
 	// 3. Examine the provider and its repository.

@@ -30,7 +30,7 @@ func lockCommand() *cli.Command {
 		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
 		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 		dryRunFlag("print the changes, but write nothing"),
-		&cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: "interpret configurations as Terraform does"},
+		terraformFlag("interpret configurations and lock files as Terraform does"),
 		&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
 		cacheFlag("cache zips in `DIR`"),
 	}, trustFlags(), networkFlags(), []cli.Flag{

@@ -26,6 +26,7 @@ func mirrorCommand() *cli.Command {
 		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`, a template with {name} and {system}"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		aliasFlag(),
+		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},

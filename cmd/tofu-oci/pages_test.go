@@ -44,7 +44,7 @@ func TestPages(t *testing.T) {
 		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
 		"serve.md":                         {"registry", 12},
-		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 9},
+		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 17},
 		"trust.md":                         {locked, 2},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},

@@ -15,6 +15,7 @@ func pullCommand() *cli.Command {
 		sourcesFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
 		aliasFlag(),
+		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
 		failFastFlag(),
 		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`"},
 		&cli.StringFlag{Name: "layout", Category: commandline.GroupContent, Value: string(pull.LayoutZip), Usage: "`LAYOUT`: zip, packed, unpacked, or network"},

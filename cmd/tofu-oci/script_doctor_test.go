@@ -9,11 +9,12 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// expand FILE... replaces REGISTRY with the registry's host and port, and AUTHOR with the
-// fingerprint of the key of secret-key author.
+// expand FILE... replaces REGISTRY and ORIGIN with the host and port of the OCI registry
+// and of the origin registry, and AUTHOR with the fingerprint of the key of secret-key
+// author.
 func cmdExpand(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range args {
-		text := strings.NewReplacer("REGISTRY", ts.Getenv("REGISTRY"), "AUTHOR", ts.Getenv("AUTHOR")).Replace(ts.ReadFile(name))
+		text := strings.NewReplacer("REGISTRY", ts.Getenv("REGISTRY"), "ORIGIN", ts.Getenv("ORIGIN"), "AUTHOR", ts.Getenv("AUTHOR")).Replace(ts.ReadFile(name))
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
 	}
 }

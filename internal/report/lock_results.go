@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -40,8 +41,10 @@ type lockedFile struct {
 type lockedProvider struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
-	// Previous is the previously locked version.
+	// Previous is the previously locked version. Predecessor is the provider for which
+	// it was locked, if it is another one.
 	Previous    string             `json:"previous_version,omitempty"`
+	Predecessor string             `json:"predecessor,omitempty"`
 	Constraints string             `json:"constraints,omitempty"`
 	Hashes      []lockfile.Hash    `json:"hashes,omitempty"`
 	Error       *outcome.ErrorItem `json:"error,omitempty"`
@@ -52,18 +55,26 @@ type lockedProvider struct {
 func (o *Report) Locked(c lock.Change, failure error) error {
 	f := lockedFile{File: c.Path, Unresolved: c.Unread}
 	var lines []string
+	reasons := map[provider.Address]string{} // for removing a provider
 	for _, p := range c.Providers {
 		one := lockedProvider{Provider: p.Requirement.Address.String(), Hashes: p.Selection.Hashes, Constraints: lockfile.FormatConstraints(p.Selection.Constraints)}
 		if p.Previous != nil {
 			one.Previous = p.Previous.Version.String()
+			if before := p.Previous.Predecessor; before != (provider.Address{}) {
+				one.Predecessor = before.String()
+				reasons[before] = "replaced by " + one.Provider
+			}
 		}
 		if one.Error = outcome.DescribeError(p.Err); p.Err != nil {
 			f.errors = append(f.errors, p.Err)
 		} else {
 			one.Version = p.Selection.Version.String()
-			was := ""
-			if one.Previous != "" && one.Previous != one.Version {
-				was = " (was " + one.Previous + ")"
+			was := one.Predecessor
+			if one.Previous != one.Version {
+				was += " " + one.Previous
+			}
+			if was = strings.TrimSpace(was); was != "" {
+				was = " (was " + was + ")"
 			}
 			lines = append(lines, fmt.Sprintf("  %s %s%s  %s\n", one.Provider, one.Version, was, countHashes(one.Hashes)))
 		}
@@ -71,7 +82,7 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	}
 	for _, a := range c.Removed {
 		f.Removed = append(f.Removed, a.String())
-		lines = append(lines, fmt.Sprintf("  %s removed: the configuration doesn't require it\n", a))
+		lines = append(lines, fmt.Sprintf("  %s removed: %s\n", a, cmp.Or(reasons[a], "the configuration doesn't require it")))
 	}
 	o.lockedStatus(&f, c, failure)
 	o.lockFiles = append(o.lockFiles, f)

@@ -53,16 +53,16 @@ type Checked struct {
 }
 
 // Check checks whether the selections in a lock file can be installed from a source. It
-// uses the options Platforms, Verify, Template, and Repository. If Platforms is empty,
-// it checks only this machine's platform. Findings concern the hashes that OpenTofu
-// needs to install from an OCI registry: the zh: hash of the platform's zip or, for an
-// unpacked package, its h1: hash. If ctx is canceled, Check omits the remaining
-// selections.
+// uses the options Configuration, Platforms, Verify, Template, and Repository. If
+// Platforms is empty, it checks only this machine's platform. Findings concern the
+// hashes that OpenTofu needs to install from an OCI registry: the zh: hash of the
+// platform's zip or, for an unpacked package, its h1: hash. If ctx is canceled, Check
+// omits the remaining selections.
 func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, o Options) []Checked {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
-	selections := f.Selections()
+	selections := ReadOptions{Configuration: o.Configuration}.selections(ctx, file, f)
 	var all []Checked
 	schedule.Each(ctx, len(selections), func(ctx context.Context, i int) (Checked, bool) {
 		c := Checked{File: file, Selection: selections[i], from: o.Template}
@@ -194,6 +194,9 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain the hash %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the lock file or the repository contains the released packages"})
+	case s.Predecessor != (provider.Address{}):
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file selects %s %s only because it locks %s, whose hashes don't apply; the hash for %s is %s.",
+			s.Address, s.Version, s.Predecessor, platform, zh(p.Digest)), relock)
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}

@@ -116,7 +116,7 @@ func ExampleNewSource() {
 		fmt.Println(err)
 		return
 	}
-	locked := lock.Union(f)
+	locked := lock.Union(f.Selections())
 	sink, err := pull.NewSink(pull.LayoutPacked, filepath.Join(dir, "plugins"), nil)
 	if err != nil {
 		fmt.Println(err)

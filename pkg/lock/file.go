@@ -19,8 +19,6 @@ import (
 // FileOptions configures [Directory]. With the zero value, locked versions are kept.
 type FileOptions struct {
 	Options
-	// Configuration configures how the configuration is read.
-	Configuration configuration.Options
 	// Loaded returns the configuration. If nil, the configuration is read from files.
 	Loaded func() (configuration.Configuration, error)
 	// Named lists the providers to lock. If the configuration requires a named
@@ -46,8 +44,8 @@ type Locked struct {
 	// Selection is the new selection of the provider. It is the zero value if Err is
 	// set.
 	Selection lockfile.Selection
-	// Previous is the selection before the change, or nil if the provider was not
-	// locked.
+	// Previous is the selection before the change, or nil if neither the provider nor
+	// its predecessor was locked.
 	Previous *lockfile.Selection
 	// Denied lists the versions that were not selected because they are denied.
 	Denied []provider.Version
@@ -110,7 +108,7 @@ func Directory(ctx context.Context, src provider.Source, dir string, o FileOptio
 		c.Old, c.Removed = f.Bytes(), nil
 		// 3. Select versions and hashes. Other processes can change the file in the
 		// meantime.
-		if c.Providers, err = lockAll(ctx, src, f, wanted, o); err != nil {
+		if c.Providers, err = lockAll(ctx, src, c.Path, f, wanted, o); err != nil {
 			return c, err
 		}
 		if len(o.Named) == 0 && len(c.Unread) == 0 && !c.failed() {
@@ -177,12 +175,15 @@ func read(path string) (*lockfile.File, error) {
 }
 
 // lockAll returns the providers to lock, with their selections.
-func lockAll(ctx context.Context, src provider.Source, f *lockfile.File, wanted []Locked, o FileOptions) ([]Locked, error) {
+func lockAll(ctx context.Context, src provider.Source, path string, f *lockfile.File, wanted []Locked, o FileOptions) ([]Locked, error) {
+	before := ReadOptions{o.Configuration, func(a provider.Address) bool {
+		return slices.ContainsFunc(wanted, func(l Locked) bool { return l.Requirement.Address == a })
+	}}.selections(ctx, path, f)
 	var all []Locked
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Locked, bool) {
 		l := wanted[i]
-		if was, ok := f.Selection(l.Requirement.Address); ok {
-			l.Previous = &was
+		if at := slices.IndexFunc(before, func(s lockfile.Selection) bool { return s.Address == l.Requirement.Address }); at >= 0 {
+			l.Previous = &before[at]
 		}
 		l.Selection, l.Err = l.choose(ctx, src, o)
 		return l, true

@@ -11,9 +11,6 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // Filename is the name of lock files.
@@ -90,22 +87,4 @@ func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]str
 		return nil
 	})
 	return found, err
-}
-
-// ReadSelections returns the selections of the lock files that names refer to. See [Find].
-// If the files lock no providers, it returns an error of the kind [provider.Misuse].
-func ReadSelections(ctx context.Context, names ...string) (Selections, error) {
-	paths, err := Find(ctx, names...)
-	files := make([]*lockfile.File, len(paths))
-	for i := 0; i < len(paths) && err == nil; i++ {
-		files[i], err = lockfile.Read(paths[i])
-	}
-	if err != nil {
-		return nil, err
-	}
-	all := Union(files...)
-	if len(all) == 0 {
-		return nil, provider.Errorf(provider.Misuse, "%s locks no providers", paths[0])
-	}
-	return all, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -38,6 +39,9 @@ type Options struct {
 	Verify func(context.Context, provider.Release) (provider.Verdict, error)
 	// AllowUnlocked makes the source from [NewSource] return unlocked releases, too.
 	AllowUnlocked bool
+	// Configuration configures how configurations are read. If its field Terraform is
+	// set, lock files are interpreted as Terraform does.
+	Configuration configuration.Options
 	// Template is the repository template of the source. [Check] uses it for commands
 	// in remedies. If the CLI configuration determines the repository, it is the zero
 	// value.

@@ -15,23 +15,25 @@ import (
 type Selections []lockfile.Selection
 
 // Union merges the selections of lock files.
-func Union(files ...*lockfile.File) Selections {
+func Union(files ...[]lockfile.Selection) Selections {
 	var all Selections
-	for _, f := range files {
-		for _, s := range f.Selections() {
-			all = all.With(s)
-		}
+	for _, s := range slices.Concat(files...) {
+		all = all.With(s)
 	}
 	return all
 }
 
-// With returns s with an additional selection. It can modify s.
+// With returns s with an additional selection. It can modify s. If only one of two
+// merged selections has a predecessor, the result has none, so its hashes apply.
 func (s Selections) With(added lockfile.Selection) Selections {
 	i, found := slices.BinarySearchFunc(s, added, func(a, b lockfile.Selection) int {
 		return cmp.Or(strings.Compare(a.Address.String(), b.Address.String()), a.Version.Compare(b.Version))
 	})
 	if !found {
 		return slices.Insert(s, i, added)
+	}
+	if added.Predecessor == (provider.Address{}) {
+		s[i].Predecessor = provider.Address{}
 	}
 	hashes := slices.Concat(s[i].Hashes, added.Hashes)
 	slices.Sort(hashes)
@@ -66,10 +68,11 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 }
 
 // Check returns a *[HashError] if neither the digest nor the h1: hash of a package is
-// locked. It doesn't read the zip. If the version is not selected, Check returns nil.
+// locked. It doesn't read the zip. If the version is not selected, or only because of
+// its predecessor, Check returns nil.
 func (s Selections) Check(p provider.Package) error {
 	selected, err := s.find(p.Address, p.Version)
-	if err != nil || slices.Contains(selected.Hashes, zh(p.Digest)) || slices.Contains(selected.Hashes, lockfile.Hash(p.H1)) {
+	if err != nil || selected.Predecessor != (provider.Address{}) || slices.Contains(selected.Hashes, zh(p.Digest)) || slices.Contains(selected.Hashes, lockfile.Hash(p.H1)) {
 		return nil //nolint:nilerr // another version
 	}
 	return &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Got: []lockfile.Hash{zh(p.Digest)}, Locked: selected.Hashes}

@@ -32,10 +32,10 @@ func file(t *testing.T, entries ...[]string) *lockfile.File {
 func TestUnion(t *testing.T) {
 	t.Parallel()
 	all := lock.Union(
-		file(t, []string{thing, "1.10.0", "zh:b"}, []string{other, "2.0.0", "zh:o"}),
-		file(t, []string{thing, "1.9.0", "zh:c"}),
-		file(t),
-		file(t, []string{thing, "1.10.0", "h1:a", "zh:b"}),
+		file(t, []string{thing, "1.10.0", "zh:b"}, []string{other, "2.0.0", "zh:o"}).Selections(),
+		file(t, []string{thing, "1.9.0", "zh:c"}).Selections(),
+		file(t).Selections(),
+		file(t, []string{thing, "1.10.0", "h1:a", "zh:b"}).Selections(),
 	)
 	describe := func(all lock.Selections) (lines []string) {
 		for _, s := range all {

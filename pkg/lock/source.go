@@ -87,7 +87,7 @@ func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provid
 	}
 	wrong := make([]error, len(release.Packages))
 	err = schedule.All(ctx, zipsAtOnce, release.Packages, func(ctx context.Context, i int, p provider.Package) error {
-		err := s.check(ctx, p, selected.Hashes)
+		err := s.check(ctx, p, selected)
 		if _, is := errors.AsType[*HashError](err); is {
 			wrong[i], err = err, nil
 		}
@@ -129,8 +129,13 @@ func (s *lockedSource) Capabilities() provider.Capabilities {
 	return can
 }
 
-// check returns a *[HashError] if a package matches none of the locked hashes.
-func (s *lockedSource) check(ctx context.Context, p provider.Package, locked []lockfile.Hash) error {
+// check returns a *[HashError] if a package matches none of the locked hashes. If the
+// lock file locks only the predecessor, there are no hashes to compare, as in OpenTofu.
+func (s *lockedSource) check(ctx context.Context, p provider.Package, selected lockfile.Selection) error {
+	if selected.Predecessor != (provider.Address{}) {
+		return nil
+	}
+	locked := selected.Hashes
 	refused := &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Locked: locked}
 	if p.Digest != "" {
 		if slices.Contains(locked, zh(p.Digest)) {
