@@ -74,8 +74,8 @@ type Options struct {
 	Progress provider.Progress
 	// Left, if not nil, is called for each provider that is left to the user's
 	// configuration. The reason is that the provider exists only unpacked in a
-	// filesystem_mirror, that no lock file selects it, or that it is neither available
-	// nor required.
+	// filesystem_mirror, that no lock file selects it, that it is neither available nor
+	// required, or that OpenTofu uses its successor instead.
 	Left func(a provider.Address, reason string)
 
 	// Sealed, if not nil, isolates the command. It implies OnlyLocked.

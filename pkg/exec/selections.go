@@ -24,8 +24,9 @@ type selection struct {
 	provider.Address
 	provider.Version
 	provider.Platform
-	// locked contains the hashes from each lock file that selects the version. A
-	// package must match at least one hash from each lock file.
+	// locked contains the hashes from each lock file that locks the version. A package
+	// must match at least one hash from each lock file. If only predecessors are locked,
+	// locked is empty.
 	locked [][]lockfile.Hash
 }
 
@@ -36,8 +37,8 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 		return nil, err
 	}
 	var all []selection
-	for _, f := range files {
-		for _, s := range f.Selections() {
+	for _, selections := range files {
+		for _, s := range selections {
 			if _, developed := c.DevOverride(s.Address); developed {
 				continue
 			}
@@ -45,8 +46,13 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 			if i < 0 {
 				i = len(all)
 				all = append(all, selection{Address: s.Address, Version: s.Version, Platform: o.Platform})
+				if s.Predecessor != (provider.Address{}) {
+					o.Left(s.Predecessor, fmt.Sprintf("OpenTofu uses %s %s instead; tofu-oci lock locks it", s.Address, s.Version))
+				}
 			}
-			all[i].locked = append(all[i].locked, s.Hashes)
+			if s.Predecessor == (provider.Address{}) {
+				all[i].locked = append(all[i].locked, s.Hashes)
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b selection) int {
@@ -55,11 +61,14 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 	return all, nil
 }
 
-// files reads the lock files. If necessary, it creates the lock file.
-func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, error) {
-	var files []*lockfile.File
+// files returns the selections in each lock file. If necessary, it creates the lock
+// file. Programs other than OpenTofu could run Terraform, so only OpenTofu's commands
+// use the successors of locked providers.
+func (o Options) files(ctx context.Context, c userConfig) ([][]lockfile.Selection, error) {
+	read := lock.ReadOptions{Configuration: o.Reading(toolOf(o.Command) != toolOpenTofu)}
+	var files [][]lockfile.Selection
 	for _, path := range o.LockFiles {
-		f, err := lockfile.Read(path)
+		f, err := lock.ReadFile(ctx, path, read)
 		if err != nil {
 			return nil, err
 		}
@@ -69,7 +78,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 		return files, nil
 	}
 	path := filepath.Join(c.dir, lock.Filename)
-	f, err := lockfile.Read(path)
+	f, err := lock.ReadFile(ctx, path, read)
 	if errors.Is(err, fs.ErrNotExist) {
 		if o.Lock == nil {
 			return nil, fmt.Errorf("%s: %w", path, lock.ErrNoFile)
@@ -85,11 +94,11 @@ func (o Options) files(ctx context.Context, c userConfig) ([]*lockfile.File, err
 	if err != nil {
 		return nil, err
 	}
-	return []*lockfile.File{f}, nil
+	return [][]lockfile.Selection{f}, nil
 }
 
 // lock creates the lock file for the command's directory.
-func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error) {
+func (o Options) lock(ctx context.Context, c userConfig) ([]lockfile.Selection, error) {
 	options := *o.Lock
 	options.Verify, options.Configuration, options.Loaded = o.Verify, o.Reading(c.env.Terraform), c.required
 	options.Skip = func(a provider.Address) bool {
@@ -110,7 +119,11 @@ func (o Options) lock(ctx context.Context, c userConfig) (*lockfile.File, error)
 	if err != nil {
 		return nil, fmt.Errorf("creating %s: %w", change.Path, err)
 	}
-	return lockfile.Parse(change.Path, change.New)
+	f, err := lockfile.Parse(change.Path, change.New)
+	if err != nil {
+		return nil, err
+	}
+	return f.Selections(), nil
 }
 
 // reportsEmptyDir reports whether the command is tofu or terraform. Both report an
@@ -176,7 +189,7 @@ func (s selection) packed(h store.Hashes) bool {
 
 // hasH1 reports whether all lock files contain the h1: hash of the unpacked package.
 func (s selection) hasH1(h store.Hashes) bool {
-	return !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
+	return len(s.locked) > 0 && !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
 		return !slices.Contains(locked, lockfile.Hash(h.Unpacked))
 	})
 }

@@ -58,8 +58,9 @@ func newWorld(t *testing.T) *world {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
+	at := server.URL + "/v1/providers/"
 	w.source = origin.New(origin.Options{
-		HTTP: server.Client(), Services: map[svchost.Hostname]string{provider.DefaultHost: server.URL + "/v1/providers/"},
+		HTTP: server.Client(), Services: map[svchost.Hostname]string{provider.DefaultHost: at, "registry.terraform.io": at},
 	})
 	return w
 }
@@ -67,6 +68,10 @@ func newWorld(t *testing.T) *world {
 func (w *world) offer(t *testing.T, name string) {
 	t.Helper()
 	typ, version, _ := strings.Cut(name, " ")
+	namespace := "acme"
+	if in, of, is := strings.Cut(typ, "/"); is {
+		namespace, typ = in, of
+	}
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
 	_, err := z.Create("docs/")
@@ -78,7 +83,7 @@ func (w *world) offer(t *testing.T, name string) {
 	_, err = io.WriteString(entry, name)
 	must(t, errors.Join(err, z.Close()))
 	must(t, w.offered.Add(t.Context(), origintest.Release{
-		Namespace: "acme", Type: typ, Version: version, Protocols: []string{"6.0"},
+		Namespace: namespace, Type: typ, Version: version, Protocols: []string{"6.0"},
 		Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: out.Bytes()}},
 		Edit: func(_ provider.Platform, document map[string]any) {
 			if typ == "one" {
@@ -285,14 +290,13 @@ func holds(t *testing.T, mirror string) map[string]string {
 		}
 		name, err := filepath.Rel(mirror, path)
 		must(t, err)
-		name = strings.TrimPrefix(filepath.ToSlash(name), "registry.opentofu.org/acme/")
-		typ, _, _ := strings.Cut(name, "/")
-		text, err := os.ReadFile(filepath.Join(path, "terraform-provider-"+typ))
+		name = filepath.ToSlash(name)
+		text, err := os.ReadFile(filepath.Join(path, "terraform-provider-"+strings.Split(name, "/")[2]))
 		if err != nil {
 			_, err = os.ReadFile(path)
 			text = []byte("zip")
 		}
-		found[name] = string(text)
+		found[strings.TrimPrefix(name, "registry.opentofu.org/acme/")] = string(text)
 		if entry.IsDir() {
 			return filepath.SkipDir
 		}
