@@ -23,6 +23,8 @@ type Declaration struct {
 	Sources []string
 	// LockFiles lists the names and patterns of lock files.
 	LockFiles []string
+	// Terraform reports whether lock files are interpreted as Terraform does.
+	Terraform bool
 	// Roots lists the directories of root configurations, and patterns that match
 	// directories.
 	Roots []string

@@ -38,6 +38,7 @@ type file struct {
 	Trust         *hcl.Attribute `hcl:"trust,optional"`
 	Sources       *hcl.Attribute `hcl:"sources,optional"`
 	LockFiles     *hcl.Attribute `hcl:"lock_files,optional"`
+	Terraform     *hcl.Attribute `hcl:"terraform,optional"`
 	Roots         *hcl.Attribute `hcl:"roots,optional"`
 	Targets       []labeled      `hcl:"target,block"`
 	Defaults      *plain         `hcl:"defaults,block"`
@@ -110,7 +111,7 @@ func (d *Declaration) readHeader(f file) error {
 		return stricthcl.Wrong(start, "missing argument version; add version = %d", formatVersion)
 	}
 	arguments := hcl.Attributes{}
-	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Roots} {
+	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Terraform, f.Roots} {
 		if a != nil {
 			arguments[a.Name] = a
 		}
@@ -126,6 +127,7 @@ func (d *Declaration) readHeader(f file) error {
 		"trust":      into(&d.Trust, d.path),
 		"sources":    into(&d.Sources, d.paths),
 		"lock_files": into(&d.LockFiles, d.paths),
+		"terraform":  into(&d.Terraform, boolean),
 		"roots":      into(&d.Roots, d.paths),
 	})
 }

@@ -25,6 +25,7 @@ const complete = `version    = 1
 trust      = "trust.hcl"
 sources    = ["providers.txt", "/etc/more.txt"]
 lock_files = ["live/**/.terraform.lock.hcl"]
+terraform  = true
 
 target "dr" {
   repository = join("/", [env("TOFU_OCI_SYNC_DR"), "providers/{namespace}/{type}"])
@@ -83,6 +84,7 @@ const completeJSON = `{
   "trust": "trust.hcl",
   "sources": ["providers.txt", "/etc/more.txt"],
   "lock_files": ["live/**/.terraform.lock.hcl"],
+  "terraform": true,
   "target": {
     "dr": {"repository": "${env(\"TOFU_OCI_SYNC_DR\")}/providers/{namespace}/{type}", "from": "main"},
     "main": {"repository": "ghcr.io/acme/providers/{namespace}/{type}"}
@@ -140,7 +142,7 @@ func TestRead(t *testing.T) {
 		aws, acme := pattern(t, "hashicorp/aws"), pattern(t, "acme/*")
 		want := &sync.Declaration{
 			Trust: filepath.Join(dir, "trust.hcl"), Sources: []string{filepath.Join(dir, "providers.txt"), "/etc/more.txt"},
-			LockFiles: []string{filepath.Join(dir, "live", "**", ".terraform.lock.hcl")},
+			LockFiles: []string{filepath.Join(dir, "live", "**", ".terraform.lock.hcl")}, Terraform: true,
 			Denials: []sync.Denial{
 				{Pattern: sync.Pattern{Providers: aws}, Versions: constraint(t, "5.71.0"), Reason: "withdrawn by its publisher", By: "security@acme.example"},
 				{Pattern: sync.Pattern{Providers: acme}, Versions: constraint(t, "1.0.0"), Reason: "old"},

@@ -58,7 +58,7 @@ func (g generator) document() object {
 	}
 	return g.subset(object{
 		"$schema": "https://schema.example", "//": some[any](g, "a comment", []any{object{}}),
-		"version": 1, "trust": "trust.hcl", "sources": []any{"a.txt", "b.txt"}, "lock_files": []any{"live/**/.terraform.lock.hcl"}, "roots": []any{"live/*", "app"},
+		"version": 1, "trust": "trust.hcl", "sources": []any{"a.txt", "b.txt"}, "lock_files": []any{"live/**/.terraform.lock.hcl"}, "terraform": g.IntN(2) == 0, "roots": []any{"live/*", "app"},
 		"target": targets, "defaults": g.settings(targets),
 		"provider":    g.subset(object{"hashicorp/aws": g.settings(targets), "hashicorp/*": g.settings(targets), "registry.terraform.io/*/*": g.settings(targets)}, "hashicorp/aws"),
 		"module":      g.subset(object{"acme/vpc/aws": g.moduleSettings(targets), "acme/vpc/*": g.moduleSettings(targets), "acme/*/*": g.moduleSettings(targets), "example.com/*/*/*": g.moduleSettings(targets)}, "acme/vpc/aws"),

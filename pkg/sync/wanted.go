@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 
@@ -180,13 +181,16 @@ func (s selection) addLockFiles(ctx context.Context, patterns []string) (problem
 		paths = append(paths, found...)
 	}
 	slices.Sort(paths)
+	declared := maps.Clone(s.byAddress)
+	o := lock.ReadOptions{Requires: func(a provider.Address) bool { return declared[a] != nil }}
+	o.Configuration.Terraform = s.declaration.Terraform
 	for _, path := range slices.Compact(paths) {
-		f, err := lockfile.Read(path)
+		selections, err := lock.ReadFile(ctx, path, o)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("lock_files: %w", s.declaration.withoutSecrets(path, err)))
 			continue
 		}
-		for _, selected := range f.Selections() {
+		for _, selected := range selections {
 			s.add(Requirement{Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true, Hashes: selected.Hashes})
 		}
 	}

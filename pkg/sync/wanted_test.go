@@ -65,6 +65,65 @@ registry.opentofu.org/hashicorp/null latest 1
 	}
 }
 
+// TestWantedPredecessors checks that a locked provider of Terraform selects OpenTofu's
+// build of it, unless the declaration or the configuration next to the lock file names
+// the provider, or the declaration is for Terraform.
+func TestWantedPredecessors(t *testing.T) {
+	t.Parallel()
+	const opentofu, terraform = "registry.opentofu.org/hashicorp/aws", "registry.terraform.io/hashicorp/aws"
+	const named = "provider \"" + terraform + "\" {\n  latest = 0\n}\n"
+	for name, test := range map[string]struct {
+		declaration, configuration string
+		want                       []string
+	}{
+		"default":              {"", "", []string{opentofu}},
+		"a policy for a host":  {"provider \"registry.terraform.io/*/*\" {\n}\n", "", []string{opentofu}},
+		"terraform":            {"terraform = true\n", "", []string{terraform}},
+		"named":                {named, "", []string{terraform}},
+		"both named":           {named + "provider \"hashicorp/aws\" {\n  latest = 0\n}\n", "", []string{opentofu, terraform}},
+		"in the configuration": {"", "terraform {\n  required_providers {\n    aws = { source = \"" + terraform + "\" }\n  }\n}\n", []string{terraform}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "mirror.hcl")
+			write(t, path, minimal+"lock_files = [\"a\", \"b\"]\n"+test.declaration)
+			for _, at := range []string{"a", "b"} { // one lock file must not affect the next one
+				write(t, filepath.Join(dir, at, ".terraform.lock.hcl"), "provider \""+terraform+"\" {\n  version = \"4.1.0\"\n  hashes  = [\"zh:x\"]\n}\n")
+				write(t, filepath.Join(dir, at, "main.tf"), test.configuration)
+			}
+			d, err := sync.Read(path, variables)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wanted, problems := d.Wanted(t.Context(), nil)
+			if len(problems) > 0 {
+				t.Fatal(problems)
+			}
+			var got []string
+			for _, w := range wanted {
+				got = append(got, w.Address.String())
+				locked := 0
+				for _, r := range w.Requirements {
+					if !r.Locked {
+						continue
+					}
+					locked++
+					if r.Constraint.String() != "4.1.0" || (r.Hashes == nil) != (w.Address.String() == opentofu) {
+						t.Errorf("got %+v", r)
+					}
+				}
+				if locked != 2 {
+					t.Errorf("%s is locked by %d files", w.Address, locked)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestWantedDenials checks that a deny block with an address applies to a provider that
 // nothing selects. It applies in all targets in which no selected provider has the same
 // repository.
