@@ -101,7 +101,7 @@ var slugDialect = dialect{
 	// go-slug would exclude all files. Git ignores these lines.
 	{`(?m)^!?/$`, ``},
 	// According to Git's documentation, ** is an ordinary asterisk unless it is a whole
-	// element of a path. In go-slug, a** also matches slashes, and a**b doesn't match axb.
+	// element of a path. In go-slug, a** also matches slashes, and a**b requires a slash.
 	{partOfElement, `$1*$2`},
 	// A final slash matches only directories. In go-slug, **/ also matches files.
 	{`(?m)\*\*/(\t*)$`, `**/*/$1`},

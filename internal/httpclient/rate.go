@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// minRate is the minimum transfer rate of a response, in bytes per second. It only
-	// has to be too high for servers that try to hold a run forever.
+	// minRate is the minimum transfer rate of a response, in bytes per second. It
+	// stops only servers that would otherwise hold a run forever.
 	minRate = 100
 	// afterIdle is added to time limits for servers that send something, so that the
 	// deadline of an [idleConn] expires first if they send nothing.

@@ -14,7 +14,7 @@ import (
 
 // TestPredecessor checks that OpenTofu gets its own build of the version that Terraform
 // locked, regardless of the locked hashes. Terraform, and programs that could run it,
-// get what is locked.
+// get the locked provider.
 func TestPredecessor(t *testing.T) {
 	t.Parallel()
 	const successor, predecessor = "registry.opentofu.org/hashicorp/one", "registry.terraform.io/hashicorp/one"

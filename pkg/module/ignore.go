@@ -74,8 +74,9 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 	return rules, nil
 }
 
-// dialect translates a pattern to the syntax of doublestar, which interprets braces. Its
-// classes can't start with a bracket, don't have names, and match slashes if negated.
+// dialect translates a pattern to the syntax of the library, which interprets braces.
+// Its classes can't start with a bracket, don't have names, and match slashes if
+// negated.
 var dialect = strings.NewReplacer(
 	`\\`, `\\`, `\[`, `\[`, `\{`, `\{`, `\}`, `\}`, // not again
 	"{", `\{`, "}", `\}`,
