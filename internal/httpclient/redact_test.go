@@ -107,7 +107,7 @@ func TestRedactText(t *testing.T) {
 		"GET https://h/dl/" + hex48 + ": 503":                   "GET https://h/dl/***: 503",
 		"see https://h/x?sig=1, and https://h/.":                "see https://h/x, and https://h/.",
 		"at https://u:p/q@r/s@h:1/x, git::https://a%40b/c:p@h":  "at https://h:1/x, git::https://h/",
-		"https://h:1/x@1 https://u:p@h/x@1 https://h/x@1":       "https://h:1/x@1 https://h/x@1 https://h/x@1",
+		"https://h:1/x@1 https://u:p@h/x@2 https://h/x@3":       "https://h:1/x@1 https://h/x@2 https://h/x@3",
 		"nothing of the kind, " + hex48:                         "nothing of the kind, " + hex48,
 	} {
 		if got := httpclient.RedactText(in); got != want {
