@@ -92,11 +92,11 @@ func eachLine(name string, data []byte, read func(place, line string) error) err
 			continue
 		}
 		place := fmt.Sprintf("%s:%d", name, i+1)
-		switch err := read(place, line); {
-		case err == nil:
-		case leadsAway(name):
+		err := read(place, line)
+		if err != nil && leadsAway(name) {
 			return provider.Errorf(provider.Malformed, "%s: invalid line, which is not shown because the file is a link to a different directory", place)
-		default:
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", place, err)
 		}
 	}

@@ -125,8 +125,8 @@ func TestSlowServers(t *testing.T) {
 		step http.HandlerFunc
 		want string
 	}{
-		"in the header": {header, "after 3 tries: timed out waiting for a response"},
-		"in the body":   {drip("x", time.Second), "received less than 6100 bytes in 61s"},
+		"in the header": {header, "after 3 tries: no complete response header received in 61s"},
+		"in the body":   {drip("x", time.Second), "less than 6100 bytes received in 61s"},
 		"a slow link":   {drip(strings.Repeat("x", 200), time.Second), ""},
 		"pauses":        {drip(strings.Repeat("x", 6100), 59*time.Second), ""},
 	} {
@@ -148,6 +148,20 @@ func TestSlowServers(t *testing.T) {
 				time.Sleep(time.Minute) // the server notices that the client has closed the connection
 			})
 		})
+	}
+}
+
+// TestDialTimeout checks that a timeout of the dialer isn't reported as a slow response.
+func TestDialTimeout(t *testing.T) {
+	t.Parallel()
+	expired := &net.Dialer{Deadline: time.Unix(1, 0)}
+	client := newClient(t, httpclient.Options{Dial: expired.DialContext})
+	resp, err := client.Get("http://127.0.0.1:1")
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" || !strings.HasSuffix(err.Error(), "i/o timeout") {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -65,26 +65,27 @@ func (c *idleConn) extend() {
 
 func (c *idleConn) explain(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return &idleError{after: c.timeout, err: err}
+		return &timeoutError{"no data received for " + seconds(c.timeout), err}
 	}
 	return err
 }
 
-// idleError is the timeout error of an [idleConn]. It implements [net.Error].
-type idleError struct {
-	after time.Duration
-	err   error
+// timeoutError reports that a server sends nothing or too little. It implements
+// [net.Error].
+type timeoutError struct {
+	text string
+	err  error
 }
 
-func (e *idleError) Error() string { return fmt.Sprintf("no data received for %s", seconds(e.after)) }
+func (e *timeoutError) Error() string { return e.text }
 
-func (e *idleError) Unwrap() error { return e.err }
+func (e *timeoutError) Unwrap() error { return e.err }
 
 // Timeout returns true.
-func (e *idleError) Timeout() bool { return true }
+func (e *timeoutError) Timeout() bool { return true }
 
-// Temporary returns false, because the connection is unusable.
-func (e *idleError) Temporary() bool { return false }
+// Temporary returns false, because the connection or response is unusable.
+func (e *timeoutError) Temporary() bool { return false }
 
 // seconds formats a duration in seconds, for example 60s instead of 1m0s.
 func seconds(d time.Duration) string { return fmt.Sprintf("%gs", d.Seconds()) }

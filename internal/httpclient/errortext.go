@@ -40,8 +40,8 @@ func describeProxy(req *http.Request, err error) error {
 // describeError rewords a connection error.
 func describeError(err error) error {
 	// net/http wraps the message of this package in internal details.
-	if idle, ok := errors.AsType[*idleError](err); ok {
-		return idle
+	if timeout, ok := errors.AsType[*timeoutError](err); ok {
+		return timeout
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err

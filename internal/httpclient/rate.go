@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"time"
 )
 
@@ -28,8 +30,8 @@ type steady struct {
 func (s *steady) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	resp, err := s.transport.RoundTrip(req.WithContext(ctx))
-	if errors.Is(err, context.DeadlineExceeded) && req.Context().Err() == nil { // ResponseHeaderTimeout
-		err = &slowError{"no complete response header", s.timeout}
+	if isHeaderTimeout(err) && req.Context().Err() == nil {
+		err = &timeoutError{"no complete response header received in " + seconds(s.timeout), os.ErrDeadlineExceeded}
 	}
 	if err != nil || resp.Body == http.NoBody {
 		cancel()
@@ -37,6 +39,14 @@ func (s *steady) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = &steadyBody{body: resp.Body, cancel: cancel, timeout: s.timeout}
 	return resp, nil
+}
+
+// isHeaderTimeout reports whether err means that [http.Transport.ResponseHeaderTimeout]
+// expired. Package net/http has no exported error for it. A timeout while connecting is
+// a *[net.OpError] instead.
+func isHeaderTimeout(err error) bool {
+	_, isOp := errors.AsType[*net.OpError](err)
+	return errors.Is(err, context.DeadlineExceeded) && !isOp
 }
 
 // steadyBody is a body that fails if reading minRate bytes per second of the timeout
@@ -65,7 +75,7 @@ func (b *steadyBody) Read(p []byte) (int, error) {
 	b.got += int64(n)
 	b.waited += time.Since(began)
 	if b.slow && err != nil && err != io.EOF {
-		err = &slowError{fmt.Sprintf("less than %d bytes", enough), b.timeout}
+		err = &timeoutError{fmt.Sprintf("less than %d bytes received in %s", enough, seconds(b.timeout)), os.ErrDeadlineExceeded}
 	}
 	return n, err
 }
@@ -75,19 +85,3 @@ func (b *steadyBody) Close() error {
 	defer b.cancel()
 	return b.body.Close()
 }
-
-// slowError is the error of a [steady] transport. It implements [net.Error].
-type slowError struct {
-	received string
-	after    time.Duration
-}
-
-func (e *slowError) Error() string {
-	return fmt.Sprintf("received %s in %s", e.received, seconds(e.after))
-}
-
-// Timeout returns true.
-func (e *slowError) Timeout() bool { return true }
-
-// Temporary returns false, because the response can't be read further.
-func (e *slowError) Temporary() bool { return false }

@@ -103,24 +103,29 @@ func (r *reader) Tags(context.Context) (tags []string, err error) {
 // Manifest reads a manifest or index by tag or digest. If the bundle's manifest states
 // other types for a tag than the content, the error has the kind [provider.Malformed].
 func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
-	if digest.Digest(reference).Validate() == nil {
-		return r.manifest(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: digest.Digest(reference)})
+	d, data, err := r.manifest(ctx, reference)
+	if err != nil {
+		return ocispec.Descriptor{}, nil, fmt.Errorf("reading %s in %s: %w", reference, r, err)
+	}
+	return d, data, nil
+}
+
+func (r *reader) manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	if d := digest.Digest(reference); d.Validate() == nil {
+		return r.manifestOf(ctx, ocispec.Descriptor{MediaType: ocispec.MediaTypeImageManifest, Digest: d})
 	}
 	tag := r.tag(reference)
 	if tag.Name == "" {
-		return ocispec.Descriptor{}, nil, fmt.Errorf("reading %s in %s: %w", reference, r, repository.ErrNotFound)
+		return ocispec.Descriptor{}, nil, repository.ErrNotFound
 	}
-	d, data, err := r.manifest(ctx, tag.descriptor())
+	d, data, err := r.manifestOf(ctx, tag.descriptor())
 	if err == nil {
 		err = checkTypes(d, data)
-	}
-	if err != nil {
-		err = fmt.Errorf("reading %s in %s: %w", reference, r, err)
 	}
 	return d, data, err
 }
 
-func (r *reader) manifest(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
+func (r *reader) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
 	d.Size = r.bundle.content[d.Digest].Size
 	body, err := r.open(ctx, d.Digest)
 	if missing, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {

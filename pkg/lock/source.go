@@ -129,8 +129,8 @@ func (s *lockedSource) Capabilities() provider.Capabilities {
 	return can
 }
 
-// check returns a *[HashError] if a package matches none of the locked hashes. If the
-// lock file locks only the predecessor, there are no hashes to compare, as in OpenTofu.
+// check returns a *[HashError] if a package matches none of the locked hashes. Like
+// OpenTofu, it accepts any package if the lock file locks only the predecessor.
 func (s *lockedSource) check(ctx context.Context, p provider.Package, selected lockfile.Selection) error {
 	if selected.Predecessor != (provider.Address{}) {
 		return nil
