@@ -129,8 +129,9 @@ var overrides = []string{
 }
 
 // gitVariables contains the variables that git needs to find its files and the user's
-// configuration. Others could select a different repository.
-var gitVariables = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SystemRoot", "TMPDIR", "TEMP", "TMP"}
+// configuration, and SUDO_UID, whose directories git trusts if root runs it. Other
+// variables could select a different repository.
+var gitVariables = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SystemRoot", "TMPDIR", "TEMP", "TMP", "SUDO_UID"}
 
 // gitTimeout limits the duration of a call. The configuration of a repository can
 // include a named pipe, which git would read forever.

@@ -3,7 +3,10 @@
 package module_test
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,5 +28,31 @@ func TestReadWorkTreeWithPipe(t *testing.T) { //nolint:paralleltest // changes t
 	git(t, dir, "config", "include.path", pipe)
 	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil || !strings.Contains(err.Error(), "more than 1ms") {
 		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// TestReadWorkTreeWithSudo checks that a command that a user runs with sudo reads the
+// user's repository.
+func TestReadWorkTreeWithSudo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("requires root")
+	}
+	const user = 65534
+	dir := writeFiles(t, map[string]string{"main.tf": "# one\n", ".env": "secret\n"})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "main.tf")
+	for _, name := range []string{dir, filepath.Join(dir, ".git")} {
+		if err := os.Chown(name, user, user); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull) // without safe.directory
+	t.Setenv("GIT_CONFIG_COUNT", "0")
+	if _, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil || !strings.Contains(err.Error(), "dubious ownership") {
+		t.Errorf("without SUDO_UID: %v", err)
+	}
+	t.Setenv("SUDO_UID", strconv.Itoa(user))
+	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err != nil || !slices.Equal(paths(d), []string{"main.tf"}) {
+		t.Errorf("with SUDO_UID: got %v, error %v", paths(d), err)
 	}
 }
