@@ -5,13 +5,16 @@ package main
 import (
 	"context"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	"golang.org/x/crypto/bcrypt"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -84,6 +87,47 @@ func (s *site) mirrorSmall() work {
 			{"the same, h1 computed", "h1 computed", []string{scriptName}, 0.15},
 		},
 	}
+}
+
+// mirrorTiny returns the work of mirroring many small releases to an empty registry,
+// with and without a login. Its processor time is the cost of a package besides its
+// transfer. The wall times differ because the registry hashes the password for each
+// request.
+func (s *site) mirrorTiny() work {
+	const login, noLogin = "login", "no login"
+	return work{
+		name:  "mirror 2000",
+		ready: func(ctx context.Context) error { return s.offerTiny(ctx, manyType, manyVersions, manyPlatforms) },
+		doers: []doer{s.mirrorMany(noLogin, false), s.mirrorMany(login, true)},
+		rows: []row{
+			{fmt.Sprintf("`mirror` of %d versions × %d platforms of 1 kB, with a login", manyVersions, manyPlatforms), login, []string{noLogin}, 0},
+		},
+		memoryOnly: true,
+	}
+}
+
+func (s *site) mirrorMany(name string, login bool) doer {
+	return doer{name, func(ctx context.Context, dir string) (task, error) {
+		auth, environ := "", s.environ("TF_CLI_CONFIG_FILE="+s.config)
+		if login {
+			auth, environ = fmt.Sprintf("{htpasswd: {realm: peers, path: '%s'}}", filepath.Join(dir, "htpasswd")), append(environ, "DOCKER_CONFIG="+dir)
+		}
+		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
+		if err != nil {
+			return task{}, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, "htpasswd"), []byte(username+":"+string(hash)), 0o600); err != nil {
+			return task{}, err
+		}
+		host, stop, err := s.startRegistryWith(ctx, auth)
+		if err != nil {
+			return task{done: stop}, err
+		}
+		c := s.ours(dir, "mirror", namespace+"/"+manyType, "--all", "--to", host+"/{namespace}/{type}")
+		c.environ = environ
+		auths := fmt.Sprintf(`{"auths": {%q: {"auth": %q}}}`, host, base64.StdEncoding.EncodeToString([]byte(username+":"+password)))
+		return task{command: c, right: s.hasTags(host+"/v2/"+namespace+"/"+manyType, manyVersions), done: stop}, os.WriteFile(filepath.Join(dir, "config.json"), []byte(auths), 0o600)
+	}}
 }
 
 func (s *site) mirrorOurs(name, typ string, h1 bool, want map[string]release, flags ...string) doer {

@@ -58,13 +58,18 @@ func (s *site) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// startRegistry starts an empty registry.
+// startRegistry starts an empty registry that allows all requests.
 func (s *site) startRegistry(ctx context.Context) (host string, stop func(), err error) {
+	return s.startRegistryWith(ctx, "")
+}
+
+// startRegistryWith starts an empty registry. For auth, see [fixture.StartRegistry].
+func (s *site) startRegistryWith(ctx context.Context, auth string) (host string, stop func(), err error) {
 	dir, err := os.MkdirTemp(s.dir, "registry-*")
 	if err != nil {
 		return "", nil, err
 	}
-	host, end, err := fixture.StartRegistry(ctx, s.registry, dir, "", s.ca)
+	host, end, err := fixture.StartRegistry(ctx, s.registry, dir, auth, s.ca)
 	return host, func() {
 		if end != nil {
 			end()

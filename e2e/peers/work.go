@@ -123,7 +123,7 @@ func (d doer) once(ctx context.Context, s *site) (took usage, err error) {
 // works returns all works at a site.
 func works(s *site) []work {
 	return []work{
-		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.again(), s.slowLink(),
+		s.pull(), s.unpack(1), s.unpack(bigCount), s.mirrorBig(), s.mirrorSmall(), s.mirrorTiny(), s.again(), s.slowLink(),
 		s.copyBig(), s.copySame(), s.copyWithin(), s.lock(), s.lockMany(), s.listMany(), s.verifyMany(), s.execTofu(), s.execTerraform(), s.startUp(),
 		s.bundleCreate(), s.bundleImport(),
 	}

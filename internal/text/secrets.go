@@ -1,6 +1,7 @@
 package text
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/tofu-oci/tofu-oci/internal/memo"
 )
 
 // Secrets contains credentials that were sent to a server, because the server might
@@ -22,7 +25,13 @@ const minPart = 16
 // Text replaces the credentials in a response's text. It finds them in plain and base64
 // form. These forms can be escaped for URLs, JSON, XML, or HTML.
 func (s Secrets) Text(text string) string {
-	forms := s.forms()
+	var forms []string
+	for _, secret := range s {
+		if secret != "" {
+			known, _ := formsOf.Get(context.Background(), secret, func(context.Context) ([]string, error) { return allForms(secret), nil })
+			forms = append(forms, known...)
+		}
+	}
 	if len(forms) == 0 {
 		return text
 	}
@@ -94,18 +103,15 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// forms returns all forms in which the credentials can appear in text, without
-// duplicates.
-func (s Secrets) forms() []string {
-	var forms []string
-	for _, secret := range s {
-		if secret == "" {
-			continue
-		}
-		forms = append(forms, secret)
-		for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
-			forms = append(forms, encoding.EncodeToString([]byte(secret)))
-		}
+// formsOf caches the forms of the latest secrets, because a run sends the same few secrets
+// with thousands of requests.
+var formsOf = memo.Memo[string, []string]{Size: 256, SizeOf: func([]string) int64 { return 1 }}
+
+// allForms returns all forms in which a secret can appear in text, without duplicates.
+func allForms(secret string) []string {
+	forms := []string{secret}
+	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
+		forms = append(forms, encoding.EncodeToString([]byte(secret)))
 	}
 	for _, form := range forms {
 		forms = append(forms, escaped(form)...)

@@ -192,6 +192,9 @@ func (e *ResponseError) isMissingProject() bool {
 // translate replaces oras errors with errors of this package. It removes secrets from
 // URLs, and credentials that the registry repeated.
 func (s *credentialState) translate(err error) error {
+	if errors.Is(err, errdef.ErrNotFound) {
+		return ErrNotFound // most callers expect this error, and it contains no text of the registry, in which secrets would be searched
+	}
 	sent := s.recorded()
 	err = translated(err, sent)
 	return text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
@@ -212,9 +215,6 @@ func translated(err error, sent text.Secrets) error {
 		}
 		e.Message = strings.Join(messages, "; ")
 		return e
-	}
-	if errors.Is(err, errdef.ErrNotFound) {
-		return ErrNotFound
 	}
 	if realm, ok := errors.AsType[*RealmError](err); ok {
 		realm.Realm = sent.Text(realm.Realm)
