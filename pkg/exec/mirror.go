@@ -17,6 +17,9 @@ import (
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
+	// left lists the providers without a package in the mirror, which can exist in the
+	// user's filesystem mirrors.
+	left []provider.Address
 	// hashed reports whether the lock files contain h1: hashes of all packages.
 	hashed bool
 	// packed lists the packages that are zips.
@@ -79,7 +82,8 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 		var packages []store.MirrorPackage
 		for i, f := range found {
 			if f.Zip == "" {
-				continue // left to the user's configuration
+				m.left = append(m.left, wanted[i].Address) // to the user's configuration
+				continue
 			}
 			s, packed := wanted[i], wanted[i].packed(f.Hashes)
 			packages = append(packages, store.MirrorPackage{Path: s.path(packed), Zip: f.Zip, Packed: packed})

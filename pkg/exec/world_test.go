@@ -250,6 +250,15 @@ func asChild(do string) (code int) {
 				fmt.Println("there is", name, value)
 			}
 		}
+	case "download", "download nothing": // fails like init after it has installed a module
+		module := filepath.Join(".terraform", "modules", "m")
+		required := map[string]string{"download": "terraform {\n required_providers {\n two = { source = \"registry.opentofu.org/acme/two\" }\n}\n}\n"}[do]
+		err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(filepath.Join(module, "main.tf"), []byte(required), 0o600),
+			os.WriteFile(filepath.Join(module, "..", "modules.json"), []byte(`{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`), 0o600))
+		if err != nil {
+			log.Fatal(err)
+		}
+		return 1
 	case "wait":
 		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin)

@@ -18,6 +18,13 @@ type Mirrored struct {
 	Dir string
 	// Providers contains the providers that are installed only from Dir.
 	Providers []provider.Address
+	// Only makes Dir the only place from which the program can install providers. Of
+	// the user's installation methods, Rewrite keeps dev_overrides and, for the
+	// providers in Left, filesystem_mirror.
+	Only bool
+	// Left contains the providers that are installed from the user's filesystem mirrors
+	// if Only is set.
+	Left []provider.Address
 	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is
 	// used, because links from the user's cache to Dir would eventually break.
 	PluginCacheDir string
@@ -28,16 +35,15 @@ type Mirrored struct {
 	// blocks.
 	OCI bool
 	// Modules, if not nil, maps the hosts of module registries to the URLs of their
-	// modules.v1 services. Rewrite then omits the user's hosts, credentials, and
-	// installation methods, except dev_overrides.
+	// modules.v1 services. Rewrite then omits the user's hosts and credentials.
 	Modules map[svchost.Hostname]string
 }
 
 // Rewrite returns a single configuration file for a program that installs some
-// providers from a directory. The file combines the user's files, but every other
-// method excludes these providers, and relative paths become absolute. Rewrite omits
-// blocks for OCI registries unless the field OCI of [Mirrored] is set. It keeps unknown
-// settings.
+// providers, or all of them, from a directory. The file combines the user's files, but
+// every other method excludes these providers, and relative paths become absolute.
+// Rewrite omits blocks for OCI registries unless the field OCI of [Mirrored] is set. It
+// keeps unknown settings.
 //
 // The file can contain tokens. Rewrite returns the errors from [Read].
 func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {

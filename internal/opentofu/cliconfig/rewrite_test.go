@@ -54,6 +54,10 @@ func TestRewrite(t *testing.T) {
 	t.Parallel()
 	const null = "registry.terraform.io/hashicorp/null"
 	mirror := cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}
+	left, err := provider.ParseAddress("a/left")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name  string
 		files map[string]string
@@ -221,6 +225,66 @@ provider_installation {
   }
   direct {
     exclude = ["registry.terraform.io/hashicorp/null", "x/y"]
+  }
+}
+`},
+		{"only the mirror", map[string]string{".tofurc": `
+credentials "example.com" {
+  token = "t"
+}
+provider_installation {
+  dev_overrides {
+    "hashicorp/time" = "/time"
+  }
+  filesystem_mirror {
+    path = "mirror"
+  }
+  network_mirror {
+    url = "https://example.com/"
+  }
+  direct {}
+}
+`}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true}, `credentials "example.com" {
+  token = "t"
+}
+provider_installation {
+  dev_overrides {
+    "hashicorp/time" = "/time"
+  }
+  filesystem_mirror {
+    path = "/store/mirror"
+  }
+}
+`},
+		{"only the mirror and a filesystem_mirror", map[string]string{".tofurc": `
+provider_installation {
+  filesystem_mirror {
+    path = "mirror"
+    include = ["a/*", "b/*"]
+  }
+  direct {}
+}
+`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work", Only: true, Left: []provider.Address{left}}, `provider_installation {
+  filesystem_mirror {
+    path = "/store/mirror"
+    exclude = ["registry.opentofu.org/a/left"]
+  }
+  filesystem_mirror {
+    path = "~/work/mirror"
+    include = ["registry.opentofu.org/a/left"]
+  }
+}
+`},
+		{"only the mirror and a plugin directory", map[string]string{
+			".terraform.d/plugins/registry.opentofu.org/a/left/1.0.0/linux_amd64/terraform-provider": "",
+		}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true, Left: []provider.Address{left}}, `provider_installation {
+  filesystem_mirror {
+    path = "/store/mirror"
+    exclude = ["registry.opentofu.org/a/left"]
+  }
+  filesystem_mirror {
+    path = "~/.terraform.d/plugins"
+    include = ["registry.opentofu.org/a/left"]
   }
 }
 `},
