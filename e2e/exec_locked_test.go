@@ -1,0 +1,88 @@
+package e2e_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+)
+
+// TestExecInstallsOnlyLockedProviders checks that the real clients can't install a
+// provider that neither the lock file nor the --from repositories contain, although the
+// origin registry has it and the user's configuration allows direct installation. With
+// --allow-direct, they install it.
+func TestExecInstallsOnlyLockedProviders(t *testing.T) {
+	t.Parallel()
+	const nothing = "# nothing yet\n"
+	required := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
+	// called makes the root module require a provider only through a module that init
+	// downloads.
+	called := func(t *testing.T) string {
+		t.Helper()
+		module := t.TempDir()
+		write(t, filepath.Join(module, "main.tf"), required)
+		return "module \"m\" {\n  source = \"" + filepath.ToSlash(module) + "\"\n}\n"
+	}
+	for name, configuration := range map[string]func(*testing.T) string{
+		"root module":       func(*testing.T) string { return required },
+		"downloaded module": called,
+	} {
+		for client, program := range map[string]string{"tofu": programs.tofu, "terraform": programs.terraform} {
+			t.Run(name+" "+client, func(t *testing.T) {
+				t.Parallel()
+				origin, config := serveOrigin(t, origintest.Options{}, world.release)
+				write(t, config, readFile(t, config)+"provider_installation {\n  direct {}\n}\n")
+				m := timeMirror{flags: []string{"--from", startRegistry(t) + "/empty/{namespace}/{type}", "--config", config, "--ca-file", world.caFile}}
+				j := m.job(t, t.TempDir())
+				write(t, filepath.Join(j.dir, "main.tf"), configuration(t))
+				write(t, filepath.Join(j.dir, ".terraform.lock.hcl"), nothing)
+				for _, args := range [][]string{{"init", "-input=false", "-no-color"}, {"init", "-input=false", "-no-color", "-upgrade"}} {
+					j.refuses(t, 5, "tofu-oci mirror 'registry.opentofu.org/hashicorp/time' --to ", nil, append([]string{program}, args...)...)
+				}
+				if diff := cmp.Diff(map[origintest.Kind]int{}, origin.Requests()); diff != "" {
+					t.Errorf("requests to the origin registry: %s", diff)
+				}
+				if found, err := filepath.Glob(filepath.Join(j.dir, ".terraform", "providers", "*", "*", "*", "*", "*")); err != nil || len(found) > 0 {
+					t.Errorf("installed %v, %v", found, err)
+				}
+				if locked := string(readLock(t, j.dir)); locked != nothing {
+					t.Errorf("the lock file is %s", locked)
+				}
+				j.flags = append(j.flags, "--allow-direct")
+				output(t, j.exec(t, program, "init", "-input=false", "-no-color"))
+				if origin.Requests()[origintest.Zip] == 0 || !strings.Contains(string(readLock(t, j.dir)), fixture.TimeVersion) {
+					t.Error("nothing was installed from the origin registry")
+				}
+			})
+		}
+	}
+}
+
+// TestExecStateProvider checks that a provider that only the state requires isn't
+// installed past the --from repositories.
+func TestExecStateProvider(t *testing.T) {
+	t.Parallel()
+	m := newTimeMirror(t, provider.DefaultHost.String())
+	first := m.job(t, t.TempDir())
+	output(t, first.exec(t, programs.tofu, "init", "-input=false", "-no-color"))
+	output(t, first.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
+
+	origin, config := serveOrigin(t, origintest.Options{}, world.release)
+	m.flags = append(m.flags, "--config", config)
+	second := m.job(t, t.TempDir())
+	write(t, filepath.Join(second.dir, "main.tf"), "terraform {}\n")
+	write(t, filepath.Join(second.dir, "terraform.tfstate"), readFile(t, filepath.Join(first.dir, "terraform.tfstate")))
+	write(t, filepath.Join(second.dir, ".terraform.lock.hcl"), "# nothing yet\n")
+	cmd := second.exec(t, programs.tofu, "init", "-input=false", "-no-color")
+	if out, err := cmd.CombinedOutput(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("exit code %d\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+	if requests := origin.Requests(); len(requests) > 0 {
+		t.Errorf("requests to the origin registry: %v", requests)
+	}
+}
