@@ -1,11 +1,17 @@
 package e2e_test
 
 import (
+	"archive/zip"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -85,4 +91,85 @@ func TestExecStateProvider(t *testing.T) {
 	if requests := origin.Requests(); len(requests) > 0 {
 		t.Errorf("requests to the origin registry: %v", requests)
 	}
+}
+
+// TestInitAfterExecKeepsCache runs a plain init, which installs another build of the
+// version, in a directory in which exec has installed the provider. The cache must not
+// change, even if the test runs as root.
+func TestInitAfterExecKeepsCache(t *testing.T) {
+	t.Parallel()
+	for client, program := range map[string]string{"tofu": programs.tofu, "terraform": programs.terraform} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			host := map[string]string{"tofu": provider.DefaultHost.String(), "terraform": terraformHost}[client]
+			m := newTimeMirror(t, host)
+			j := m.job(t, t.TempDir())
+			output(t, j.exec(t, program, "init", "-input=false", "-no-color"))
+			before := digests(t, j.store)
+
+			other := t.TempDir()
+			dir := filepath.Join(other, host, "hashicorp", "time")
+			rebuilt := filepath.Join(dir, "terraform-provider-time_"+fixture.TimeVersion+"_"+provider.CurrentPlatform().String()+".zip")
+			rebuild(t, world.release.Archives[provider.CurrentPlatform()].Path, rebuilt)
+			config := filepath.Join(t.TempDir(), "tofurc")
+			write(t, config, "provider_installation {\n  filesystem_mirror {\n    path = \""+filepath.ToSlash(other)+"\"\n  }\n}\n")
+			if err := os.Remove(filepath.Join(j.dir, ".terraform.lock.hcl")); err != nil {
+				t.Fatal(err)
+			}
+			cmd := command(t, program, "init", "-input=false", "-no-color")
+			cmd.Dir, cmd.Env = j.dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+config)
+			output(t, cmd)
+			if diff := cmp.Diff(before, digests(t, j.store)); diff != "" {
+				t.Errorf("the cache has changed (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// rebuild copies a zip and appends some bytes to each file in it.
+func rebuild(t *testing.T, from, to string) {
+	t.Helper()
+	archive, err := zip.OpenReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer archive.Close()
+	var out bytes.Buffer
+	rebuilt := zip.NewWriter(&out)
+	for _, f := range archive.File {
+		content, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		header := &zip.FileHeader{Name: f.Name, Method: zip.Deflate}
+		header.SetMode(f.Mode())
+		w, err := rebuilt.CreateHeader(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(w, io.MultiReader(content, strings.NewReader("another build"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := rebuilt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	write(t, to, out.String())
+}
+
+// digests maps the paths of all files below a directory to the digests of their
+// contents. It does not follow links.
+func digests(t *testing.T, dir string) map[string]digest.Digest {
+	t.Helper()
+	all := map[string]digest.Digest{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			all[path] = digest.FromString(readFile(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }

@@ -62,7 +62,7 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 // registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	mirrored := cliconfig.Mirrored{
-		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,
+		Dir: m.Dir(), Providers: m.providers, WorkDir: c.dir, OCI: oci,
 		Only: o.OnlyLocked, Left: m.left,
 	}
 	if o.Sealed != nil {

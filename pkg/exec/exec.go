@@ -88,8 +88,8 @@ type Options struct {
 	// OpenTofu or Terraform apply.
 	Environment cliconfig.Environment
 	Config      string
-	// Environ is the environment of the child. Variables that specify a CLI configuration
-	// or a plugin cache are removed. If nil, the environment of the process is used.
+	// Environ is the environment of the child. Variables that specify a CLI configuration,
+	// or allow unverified packages in a plugin cache, are removed. If nil, the environment of the process is used.
 	Environ []string
 	// Stdin, Stdout, and Stderr are passed to the child.
 	Stdin          io.Reader
@@ -203,7 +203,7 @@ func environment(environ []string, config string) []string {
 	const named = "TF_CLI_CONFIG_FILE"
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains([]string{named, "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR"}, name)
+		return slices.Contains([]string{named, "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"}, name)
 	})
 	return append(environ, named+"="+config)
 }

@@ -25,9 +25,6 @@ type Mirrored struct {
 	// Left contains the providers that are installed from the user's filesystem mirrors
 	// if Only is set.
 	Left []provider.Address
-	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is
-	// used, because links from the user's cache to Dir would eventually break.
-	PluginCacheDir string
 	// WorkDir is the absolute path of the program's working directory.
 	WorkDir string
 	// OCI keeps oci_mirror blocks and credentials for OCI registries. It must be set
@@ -135,7 +132,7 @@ func (w *rewriter) add(f file) error {
 	for _, i := range f.items {
 		_, isLiteral := i.Val.(*ast.LiteralType)
 		switch name := keyOf(i, 0); {
-		case isKnown(name, []string{"host", "credentials", "credentials_helper", "plugin_cache_dir"}):
+		case isKnown(name, []string{"host", "credentials", "credentials_helper", "plugin_cache_may_break_dependency_lock_file"}):
 		case name == "oci_credentials" || name == "oci_default_credentials":
 			w.blocks[name] = append(w.blocks[name], placed{i, f.name})
 		case name == "provider_installation":
@@ -172,9 +169,6 @@ func normalHost(name string) string {
 }
 
 func (w *rewriter) write(p *printer) {
-	if w.PluginCacheDir != "" {
-		p.argument("plugin_cache_dir", p.text(w.PluginCacheDir, token.Pos{}))
-	}
 	w.settings.write(p)
 	if len(w.protocols) > 0 {
 		p.block("registry_protocols", func() { w.protocols.write(p) })

@@ -146,9 +146,8 @@ provider_installation {
   }
   direct {}
 }
-`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work", PluginCacheDir: "/store/plugins"}, `plugin_cache_dir = "/store/plugins"
+`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}, `plugin_cache_dir = "cache"
 disable_checkpoint = true
-plugin_cache_may_break_dependency_lock_file = false
 unknown_block "with" "labels" {
   number = 1.5
   "odd name" = [1, "two", true]
@@ -337,8 +336,8 @@ func TestRewriteIsEquivalent(t *testing.T) {
 	if !maps.Equal(before.Tokens, after.Tokens) || after.CredentialsHelper == nil || !slices.Equal(after.CredentialsHelper.Args, []string{"1"}) {
 		t.Errorf("%v, %v", after.Tokens, after.CredentialsHelper)
 	}
-	if after.PluginCacheDir != "" {
-		t.Errorf("got plugin cache %s, want none", after.PluginCacheDir)
+	if after.PluginCacheDir != before.PluginCacheDir {
+		t.Errorf("got plugin cache %s, want %s", after.PluginCacheDir, before.PluginCacheDir)
 	}
 	// If no providers are mirrored, the mirror is omitted.
 	if methods := after.Installation.Methods; len(methods) != 1 || methods[0].Kind != cliconfig.Direct || len(methods[0].Exclude) > 0 {
