@@ -71,7 +71,7 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 				continue
 			}
 			s := wanted[i]
-			packages = append(packages, store.MirrorPackage{Path: s.path(), Zip: f.Zip, Packed: true})
+			packages = append(packages, store.MirrorPackage{Path: s.path(), Zip: f.Zip})
 			m.packages = append(m.packages, s)
 			if !slices.Contains(m.providers, s.Address) {
 				m.providers = append(m.providers, s.Address)
