@@ -80,7 +80,7 @@ type Options struct {
 	// is neither available nor required, or that OpenTofu uses its successor instead.
 	Left func(a provider.Address, reason string)
 
-	// Sealed, if not nil, isolates the command. It implies OnlyLocked.
+	// Sealed, if not nil, restricts the command to a bundle. It implies OnlyLocked.
 	Sealed *Sealed
 
 	// Environment is used to find the user's CLI configuration. If Config is not empty,
