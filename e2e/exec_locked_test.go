@@ -129,6 +129,30 @@ func TestInitAfterExecKeepsCache(t *testing.T) {
 	}
 }
 
+// TestExecPluginCache checks that directories can share unpacked providers through the
+// user's plugin cache, and that tofu and terraform then still start with exec.
+func TestExecPluginCache(t *testing.T) {
+	t.Parallel()
+	for client, program := range map[string]string{"tofu": programs.tofu, "terraform": programs.terraform} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			m := newTimeMirror(t, map[string]string{"tofu": provider.DefaultHost.String(), "terraform": terraformHost}[client])
+			store, plugins := t.TempDir(), t.TempDir()
+			for range 2 {
+				j := m.job(t, store)
+				for _, args := range [][]string{{"init"}, {"apply", "-auto-approve"}} {
+					cmd := j.exec(t, append(append([]string{program}, args...), "-input=false", "-no-color")...)
+					cmd.Env = append(cmd.Env, "TF_PLUGIN_CACHE_DIR="+plugins)
+					output(t, cmd)
+				}
+				if used := diskUsage(t, filepath.Join(j.dir, ".terraform")); used > 1<<20 {
+					t.Errorf("the directory stores %d bytes", used)
+				}
+			}
+		})
+	}
+}
+
 // rebuild copies a zip and appends some bytes to each file in it.
 func rebuild(t *testing.T, from, to string) {
 	t.Helper()
