@@ -51,7 +51,7 @@ var rows = map[string][]string{
 	},
 	"pkg/exec": {
 		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl",
+		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"internal/sealed": {
 		"pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/module", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/oci", "pkg/template",

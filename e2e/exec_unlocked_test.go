@@ -34,14 +34,16 @@ func (j job) refuses(t *testing.T, code int, reason string, flags []string, comm
 	}
 }
 
-// TestExecUnlockedProviders checks that OpenTofu uses the user's oci_mirror to install
-// providers that the lock file lacks, even if only the state requires them. Terraform
+// TestExecUnlockedProviders checks that, with --allow-direct, OpenTofu uses the user's
+// oci_mirror to install providers that the lock file lacks, even if only the state
+// requires them. Terraform
 // must not start. If signatures are required, OpenTofu must not start either.
 func TestExecUnlockedProviders(t *testing.T) {
 	t.Parallel()
 	const lockFile = ".terraform.lock.hcl"
 	m := newTimeMirror(t, provider.DefaultHost.String())
 	j := m.configured(t, "")
+	j.flags = append(j.flags, "--allow-direct")
 	named := strings.Replace(mainTF, `"hashicorp/time"`, `"registry.opentofu.org/hashicorp/time"`, 1)
 	write(t, filepath.Join(j.dir, "main.tf"), named)
 	write(t, filepath.Join(j.dir, lockFile), "# nothing yet\n")
@@ -51,6 +53,7 @@ func TestExecUnlockedProviders(t *testing.T) {
 	output(t, j.exec(t, programs.tofu, "apply", "-input=false", "-no-color", "-auto-approve"))
 
 	inState := m.configured(t, "")
+	inState.flags = append(inState.flags, "--allow-direct")
 	write(t, filepath.Join(inState.dir, "main.tf"), "terraform {}\n")
 	write(t, filepath.Join(inState.dir, "terraform.tfstate"), readFile(t, filepath.Join(j.dir, "terraform.tfstate")))
 	write(t, filepath.Join(inState.dir, lockFile), "# nothing yet\n")

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
@@ -27,12 +28,13 @@ import (
 
 func execCommand() *cli.Command {
 	return newCommand(commandline.Exec, execAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the content of the bundle in `FILE`, without a network (repeatable)"},
+		fromFlag("`REPO`: use only these repositories (default: from the CLI configuration)"),
+		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE` (repeatable)"},
 		bundleKeyringFlag(),
 		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
+		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself, as the CLI configuration allows"},
 		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't create a missing lock file"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
 		verifyCacheFlag(),
@@ -72,12 +74,30 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 		return &explain.ExitError{Code: code, Child: true}
 	case malformed && provider.KindOf(err) == provider.Malformed:
 		return configError(cmd.c, err)
-	case b != nil && provider.KindOf(err) == provider.NotFound:
+	case b != nil && !isStored(err) && provider.KindOf(err) == provider.NotFound:
 		return explain.WithHint(err, "create a bundle that contains the missing content")
 	case errors.Is(err, lock.ErrNotLocked):
-		return explain.WithHint(err, "lock it: "+lockCommandLine(cmd.c))
+		return explain.WithHint(err, cmd.unlockedHint(err))
 	}
 	return withHint(err, cmd.remedies().Exec(cmd.c.Context, err))
+}
+
+// isStored reports whether the source has all providers that err concerns, so that they
+// only have to be locked.
+func isStored(err error) bool {
+	e, ok := errors.AsType[*exec.UnlockedError](err)
+	return ok && len(e.Missing) == 0
+}
+
+// unlockedHint returns the commands that make unlocked providers available.
+func (cmd *command) unlockedHint(err error) string {
+	var commands []string
+	if e, ok := errors.AsType[*exec.UnlockedError](err); ok && cmd.fromURL == nil {
+		for _, a := range e.Missing {
+			commands = append(commands, doctor.MirrorCommand(a, cmd.from))
+		}
+	}
+	return "lock it: " + strings.Join(append(commands, lockCommandLine(cmd.c)), " && ")
 }
 
 // lockCommandLine returns the tofu-oci lock command line for the providers that exec's
@@ -123,7 +143,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 		return o, err
 	}
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
-	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), isStricter(cmd.policy)
+	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), !cmd.c.Bool("allow-direct") || isStricter(cmd.policy)
 	o.Source, err = cmd.source()
 	o.Lock, o.Approves = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.hasApprovals
 	o.Locked = func(change lock.Change) {

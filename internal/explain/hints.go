@@ -162,6 +162,7 @@ var hints = []struct {
 	{has(func(e *networkmirror.HashError) bool { return e.Other != provider.Version{} }), "export each version to an empty directory, because tofu providers mirror 1.12 writes the last version's hashes to the metadata of all versions; or omit --from to use the origin registry"},
 	{errorIs(installation.ErrNotSupported), "specify a repository with --from"},
 	{isA[*providerexec.StartError], "specify the command after --, with its path if it is not in PATH, as in tofu-oci exec -- tofu init"},
+	{errorIs(providerexec.ErrPluginDir), "omit -plugin-dir, or use --allow-direct"},
 	{errorIs(store.ErrNotCached), "run the same command again; another process removed packages from the cache"},
 	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that terminates TLS, or use --insecure-http"},
 	{errorIs(store.ErrNotCache), "specify an empty directory, or one that does not exist yet"},

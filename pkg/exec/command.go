@@ -64,6 +64,9 @@ func WorkDir(command []string, dir string, getenv func(string) string) string {
 	return cliconfig.ResolvePath(dir, named)
 }
 
+// codeFailed is the exit code of tofu and terraform after an error.
+const codeFailed = 1
+
 // Exit codes of commands that could not be started, as in shells.
 const (
 	codeNotFound      = 127

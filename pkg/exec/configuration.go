@@ -22,8 +22,8 @@ type userConfig struct {
 	cliconfig.Config
 	// dir is the absolute working directory of the child.
 	dir string
-	// required returns the root module's configuration, which it loads only once.
-	required func() (configuration.Configuration, error)
+	// load reads the root module's configuration. required loads it only once.
+	load, required func() (configuration.Configuration, error)
 }
 
 func readConfiguration(ctx context.Context, o Options) (c userConfig, err error) {
@@ -32,9 +32,10 @@ func readConfiguration(ctx context.Context, o Options) (c userConfig, err error)
 	if c.dir, err = filepath.Abs(WorkDir(o.Command, o.Dir, c.env.Getenv)); err != nil {
 		return c, err
 	}
-	c.required = sync.OnceValues(func() (configuration.Configuration, error) {
+	c.load = func() (configuration.Configuration, error) {
 		return configuration.Load(ctx, c.dir, o.Reading(c.env.Terraform))
-	})
+	}
+	c.required = sync.OnceValues(c.load)
 	if c.files, err = cliconfig.Locate(c.env, o.Config); err != nil {
 		return c, err
 	}
@@ -61,7 +62,8 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 // registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
 	mirrored := cliconfig.Mirrored{
-		Dir: m.Dir(), Providers: m.providers, PluginCacheDir: m.pluginCacheDir(toolOf(o.Command)), WorkDir: c.dir, OCI: oci,
+		Dir: m.Dir(), Providers: m.providers, WorkDir: c.dir, OCI: oci,
+		Only: o.OnlyLocked, Left: m.left,
 	}
 	if o.Sealed != nil {
 		mirrored.Modules = o.Sealed.Modules

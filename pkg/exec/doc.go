@@ -3,11 +3,11 @@
 //
 //	exec = lock file → store → CLI configuration → the child
 //
-// It fetches the packages that lock files select into a store. It rejects packages that
-// don't match the hashes in the lock files, because the programs themselves don't
-// compare unpacked packages with zh: hashes. A mirror directory in the store contains
-// links to the packages, and a temporary CLI configuration makes the child use this
-// directory.
+// It fetches the zips that lock files select into a store, and rejects zips that don't
+// match the hashes in the lock files. A mirror directory in the store contains links to
+// the zips, and a temporary CLI configuration makes the child use this directory. The
+// child unpacks the zips itself: it would create links to unpacked packages, and other
+// programs could then write into the store.
 //
 // To fill a directory permanently, use package pull.
 package exec

@@ -54,7 +54,7 @@ func ExampleRun() {
 	fmt.Println(err)
 	// Output:
 	// exit code: 3 <nil>
-	// cached: unpacked
+	// cached: zip
 	// cached: mirror
 	// <nil>
 }

@@ -53,9 +53,11 @@ type Options struct {
 	// the lock files. terraform selects Terraform's rules. If Reading is nil, the
 	// options contain only these rules and the data directory from the environment.
 	Reading func(terraform bool) configuration.Options
-	// OnlyLocked makes Run fail if the command could install a required provider that
-	// no lock file selects. Set OnlyLocked if Verify is stricter than the command's own
-	// checks.
+	// OnlyLocked makes the selected packages the only ones that the command can install:
+	// none of the user's installation methods apply, except dev_overrides. If the command
+	// installs providers, and the configuration requires a provider that no lock file
+	// selects, Run returns an *[UnlockedError]. If only a module that init downloads
+	// requires the provider, Run returns the error after init has failed.
 	OnlyLocked bool
 	// Approves, if not nil, reports whether the repository that the user's oci_mirror
 	// specifies for a provider has pending or denied releases. OpenTofu ignores
@@ -74,11 +76,11 @@ type Options struct {
 	Progress provider.Progress
 	// Left, if not nil, is called for each provider that is left to the user's
 	// configuration. The reason is that the provider exists only unpacked in a
-	// filesystem_mirror, that no lock file selects it, that it is neither available nor
-	// required, or that OpenTofu uses its successor instead.
+	// filesystem_mirror, that no lock file selects it (unless OnlyLocked is set), that it
+	// is neither available nor required, or that OpenTofu uses its successor instead.
 	Left func(a provider.Address, reason string)
 
-	// Sealed, if not nil, isolates the command. It implies OnlyLocked.
+	// Sealed, if not nil, restricts the command to a bundle. It implies OnlyLocked.
 	Sealed *Sealed
 
 	// Environment is used to find the user's CLI configuration. If Config is not empty,
@@ -86,8 +88,8 @@ type Options struct {
 	// OpenTofu or Terraform apply.
 	Environment cliconfig.Environment
 	Config      string
-	// Environ is the environment of the child. Variables that specify a CLI configuration
-	// or a plugin cache are removed. If nil, the environment of the process is used.
+	// Environ is the environment of the child. Variables that specify a CLI configuration,
+	// or allow unverified packages in a plugin cache, are removed. If nil, the environment of the process is used.
 	Environ []string
 	// Stdin, Stdout, and Stderr are passed to the child.
 	Stdin          io.Reader
@@ -102,9 +104,9 @@ type Options struct {
 // Run starts a command that finds the selected packages in the store, waits until the
 // command exits, and returns its exit code. If a signal terminated the command, the
 // code is 128 plus the signal number. While the command runs, signals are forwarded to
-// it, and ctx has no effect. If Run returns an error, the command did not run, or
-// temporary files could not be removed. If the command could not be started, the error
-// is a *[StartError].
+// it, and ctx has no effect. If Run returns an error, the command did not run, temporary
+// files could not be removed, or, for an *[UnlockedError], init failed. If the command
+// could not be started, the error is a *[StartError].
 func Run(ctx context.Context, o Options) (code int, err error) {
 	o = o.complete()
 	if len(o.Command) == 0 {
@@ -151,7 +153,11 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	if o.Sealed != nil {
 		environ = o.Sealed.environment(environ)
 	}
-	return child{o, program, environ}.run()
+	code, err = child{o, program, environ}.run()
+	if err == nil && code == codeFailed {
+		err = o.explainFailure(ctx, config, wanted)
+	}
+	return code, err
 }
 
 // complete returns the options with defaults for empty fields.
@@ -197,7 +203,7 @@ func environment(environ []string, config string) []string {
 	const named = "TF_CLI_CONFIG_FILE"
 	environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		return slices.Contains([]string{named, "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_DIR"}, name)
+		return slices.Contains([]string{named, "TERRAFORM_CONFIG", "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"}, name)
 	})
 	return append(environ, named+"="+config)
 }

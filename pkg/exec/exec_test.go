@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,7 +18,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
-	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -33,7 +33,7 @@ func TestRun(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]
 	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, other.zh}, "two 1.0.0": {two.zh}})
-	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "two/1.0.0/haiku_riscv64": "two 1.0.0"}
+	want := map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "two/terraform-provider-two_1.0.0_haiku_riscv64.zip": "zip"}
 	first := w.run(t, "tofu", "show")
 	c, mirror := first.configured(t)
 	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" || first.zips != 2 {
@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	if include := c.Installation.Methods[0].Include; len(include) != 2 || include[0].String() != "registry.opentofu.org/acme/one" {
 		t.Errorf("the mirror is for %v", include)
 	}
-	for _, hashes := range [][]string{{one.zh, other.zh}, {one.zh}, {one.unpacked, one.zh}, {one.unpacked}} {
+	for _, hashes := range [][]string{{one.zh, other.zh}, {one.zh}, {one.unpacked, one.zh}, {one.h1}, {other.h1, one.zh}} {
 		w.lock(t, here, map[string][]string{"one 1.0.0": hashes, "two 1.0.0": {two.zh}})
 		again := w.run(t, "terraform", "show")
 		if _, same := again.configured(t); same != mirror || again.requests != 0 {
@@ -58,59 +58,6 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestPackedOrUnpacked checks how the locked hashes determine the form of a package and
-// the use of a plugin cache.
-func TestPackedOrUnpacked(t *testing.T) {
-	t.Parallel()
-	patience.SkipIfShort(t)
-	const unpacked, packed = "one/1.0.0/haiku_riscv64", "terraform-provider-one_1.0.0_haiku_riscv64.zip"
-	for name, test := range map[string]struct {
-		locked  func(h hashes) []string
-		packed  bool
-		plugins bool
-	}{
-		"zh":                   {func(h hashes) []string { return []string{h.zh} }, false, false},
-		"h1":                   {func(h hashes) []string { return []string{h.unpacked} }, false, true},
-		"h1 and zh":            {func(h hashes) []string { return []string{h.unpacked, h.zh} }, false, true},
-		"h1 and others":        {func(h hashes) []string { return []string{h.unpacked, other.h1, other.zh} }, false, true},
-		"zh and another h1":    {func(h hashes) []string { return []string{other.h1, h.zh} }, true, false},
-		"the zip's own h1":     {func(h hashes) []string { return []string{h.h1} }, true, false},
-		"the zip's own and zh": {func(h hashes) []string { return []string{h.h1, h.zh} }, true, false},
-		"both h1":              {func(h hashes) []string { return []string{h.h1, h.unpacked} }, false, true},
-	} {
-		for _, program := range []string{"tofu", "terraform1.5.7", "tofu_1.6.0", "make"} {
-			t.Run(name+" "+program, func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t)
-				w.lock(t, here, map[string][]string{"one 1.0.0": test.locked(w.hashes["one 1.0.0"])})
-				r := w.run(t, program, "show")
-				c, mirror := r.configured(t)
-				got := holds(t, mirror)
-				if test.packed {
-					if diff := cmp.Diff(map[string]string{"one/" + packed: "zip"}, got); diff != "" {
-						t.Error(diff)
-					}
-				} else if diff := cmp.Diff(map[string]string{unpacked: "one 1.0.0"}, got); diff != "" {
-					t.Error(diff)
-				}
-				if want := test.plugins && strings.HasPrefix(program, "tofu"); (c.PluginCacheDir != "") != want {
-					t.Errorf("the plugin cache is %q", c.PluginCacheDir)
-				} else if want {
-					if diff := cmp.Diff(got, holds(t, c.PluginCacheDir)); diff != "" {
-						t.Error(diff)
-					}
-				}
-				if again := w.run(t, program, "show"); again.err != nil || again.requests != 0 {
-					t.Errorf("%d requests, %v", again.requests, again.err)
-				}
-				if w.damaged.Load() > 0 {
-					t.Error("damage was reported")
-				}
-			})
-		}
-	}
-}
-
 // TestMultipleLockFiles checks that multiple versions of a provider are available, and
 // that a zip must match each lock file.
 func TestMultipleLockFiles(t *testing.T) {
@@ -120,18 +67,11 @@ func TestMultipleLockFiles(t *testing.T) {
 	files := []string{
 		w.lock(t, "a/"+here, map[string][]string{"one 1.0.0": {one.zh}}),
 		w.lock(t, "b/"+here, map[string][]string{"one 2.0.0": {newer.zh, newer.unpacked}}),
-		w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {one.unpacked}}),
+		w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {one.h1}}),
 	}
 	named := func(o *exec.Options) { o.LockFiles = files }
 	_, mirror := w.run(t, "terragrunt", "show", named).configured(t)
-	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
-	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
-		t.Error(diff)
-	}
-	// If one lock file requires the zip, all lock files use the zip.
-	files[2] = w.lock(t, "c/"+here, map[string][]string{"one 1.0.0": {other.h1, one.zh}})
-	_, mirror = w.run(t, "terragrunt", "show", named).configured(t)
-	want = map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "one/2.0.0/haiku_riscv64": "one 2.0.0"}
+	want := map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "one/terraform-provider-one_2.0.0_haiku_riscv64.zip": "zip"}
 	if diff := cmp.Diff(want, holds(t, mirror)); diff != "" {
 		t.Error(diff)
 	}
@@ -175,8 +115,9 @@ func TestRefused(t *testing.T) {
 			if !test.is(r.err) || r.stdout != "" {
 				t.Errorf("error %v, the child printed %q", r.err, r.stdout)
 			}
+			// The store can keep a zip that was read, but no run uses it.
 			entries, err := w.open(t).Entries(t.Context())
-			if err != nil || len(entries) > 0 {
+			if err != nil || slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind != "zip" }) || w.open(t).Known("registry.opentofu.org/acme/one 1.0.0 haiku_riscv64") != nil {
 				t.Errorf("the store has %v, %v", entries, err)
 			}
 		})
@@ -383,7 +324,7 @@ func TestDevOverrides(t *testing.T) {
 }`), 0o600))
 	r := w.run(t, "tofu", "show", func(o *exec.Options) { o.Config = config })
 	c, mirror := r.configured(t)
-	if diff := cmp.Diff(map[string]string{"two/1.0.0/haiku_riscv64": "two 1.0.0"}, holds(t, mirror)); diff != "" {
+	if diff := cmp.Diff(map[string]string{"two/terraform-provider-two_1.0.0_haiku_riscv64.zip": "zip"}, holds(t, mirror)); diff != "" {
 		t.Error(diff)
 	}
 	one, err := provider.ParseAddress("acme/one")
@@ -420,38 +361,60 @@ func TestDamagedStore(t *testing.T) {
 	w := newWorld(t)
 	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
 	_, mirror := w.run(t, "tofu", "show").configured(t)
-	path := filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64", "terraform-provider-one")
+	path := filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "terraform-provider-one_1.0.0_haiku_riscv64.zip")
 	must(t, errors.Join(os.Chmod(path, 0o755), os.WriteFile(path, []byte("malware"), 0o755)))
 	again := w.run(t, "tofu", "show")
 	_, same := again.configured(t)
-	if diff := cmp.Diff(map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0"}, holds(t, same)); diff != "" || again.zips != 1 || w.damaged.Load() != 1 {
+	if diff := cmp.Diff(map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip"}, holds(t, same)); diff != "" || again.zips != 1 || w.damaged.Load() != 1 {
 		t.Errorf("%d zips, %d damaged %s", again.zips, w.damaged.Load(), diff)
 	}
 }
 
-// TestRemovesLinks checks that programs can't unpack a zip over a package in the store.
+// TestRemovesLinks checks that programs can't unpack a zip over a package in the store,
+// to which tofu-oci 0.1.0 created links.
 func TestRemovesLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	one := w.hashes["one 1.0.0"]
 	link := filepath.Join(w.dir, ".terraform", "providers", "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64")
 	must(t, os.MkdirAll(filepath.Dir(link), 0o755))
-	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh}})
-	_, mirror := w.run(t, "terraform", "show").configured(t)
-	must(t, os.Symlink(filepath.Join(mirror, "registry.opentofu.org", "acme", "one", "1.0.0", "haiku_riscv64"), link))
-	w.run(t, "terraform", "show").configured(t)
-	if _, err := os.Lstat(link); err != nil {
-		t.Errorf("a valid link was removed: %v", err)
+	w.lock(t, here, map[string][]string{"one 1.0.0": {w.hashes["one 1.0.0"].zh}})
+	for _, test := range []struct {
+		target  string
+		removed bool
+	}{{filepath.Join(w.cache, "mirrors", "sha256", "x"), true}, {t.TempDir(), false}} {
+		must(t, os.Symlink(test.target, link))
+		w.run(t, "terraform", "show").configured(t)
+		if _, err := os.Lstat(link); errors.Is(err, fs.ErrNotExist) != test.removed {
+			t.Errorf("the link to %s: %v", test.target, err)
+		}
 	}
-	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, other.h1}})
-	w.run(t, "terraform", "show").configured(t)
-	if _, err := os.Lstat(link); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the link still exists: %v", err)
-	}
-	must(t, os.Symlink(t.TempDir(), link))
-	w.run(t, "terraform", "show").configured(t)
-	if _, err := os.Lstat(link); err != nil {
-		t.Errorf("a link to another place was removed: %v", err)
+}
+
+// TestMirrorHasNoPrograms checks that a mirror contains only zips, because clients link
+// to unpacked packages in a mirror, and could then write into the store.
+func TestMirrorHasNoPrograms(t *testing.T) {
+	t.Parallel()
+	for _, program := range []string{"tofu", "terraform1.5.7", "tofu_1.6.0", "make"} {
+		w := newWorld(t)
+		one := w.hashes["one 1.0.0"]
+		w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh, one.h1, one.unpacked}})
+		_, mirror := w.run(t, program, "show").configured(t)
+		must(t, filepath.WalkDir(mirror, func(path string, _ fs.DirEntry, err error) error {
+			must(t, err)
+			if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() && filepath.Ext(path) != ".zip" {
+				t.Errorf("%s: unexpected file %s, %v", program, path, err)
+			}
+			return nil
+		}))
+		kinds := map[string]int{}
+		entries, err := w.open(t).Entries(t.Context())
+		must(t, err)
+		for _, e := range entries {
+			kinds[e.Kind]++
+		}
+		if diff := cmp.Diff(map[string]int{"zip": 1, "mirror": 1}, kinds); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -493,7 +456,7 @@ func TestConcurrentRuns(t *testing.T) {
 	w := newWorld(t)
 	one, two := w.hashes["one 1.0.0"], w.hashes["two 1.0.0"]
 	w.lock(t, here, map[string][]string{"one 1.0.0": {one.zh}, "two 1.0.0": {other.h1, two.zh}})
-	want := map[string]string{"one/1.0.0/haiku_riscv64": "one 1.0.0", "two/terraform-provider-two_1.0.0_haiku_riscv64.zip": "zip"}
+	want := map[string]string{"one/terraform-provider-one_1.0.0_haiku_riscv64.zip": "zip", "two/terraform-provider-two_1.0.0_haiku_riscv64.zip": "zip"}
 	var group sync.WaitGroup
 	for range 10 {
 		group.Go(func() {

@@ -46,7 +46,7 @@ func (o Options) fetch(ctx context.Context, s selection, refused error, acquire 
 	return to.Known, nil
 }
 
-// sink stores the package of a selection in the store, as a zip or unpacked.
+// sink stores the zip of a selection in the store.
 type sink struct {
 	store     *store.Store
 	selection selection
@@ -64,36 +64,21 @@ func (s *sink) PutDirectory(context.Context, provider.Package, string) (path str
 	return "", false, errLeft
 }
 
-// Put usually reads the zip only once, because the h1: hash in the metadata determines
-// whether to unpack the zip. If this hash is wrong, Put returns an error.
+// Put stores the zip while it is read. The client unpacks it.
 func (s *sink) Put(ctx context.Context, p provider.Package, open pull.Opener) (path string, kept bool, err error) {
 	path = s.store.Dir()
 	if err := s.selection.canMatch(p); err != nil {
 		return path, false, err
 	}
-	s.Zip = p.Digest
-	// 1. Use the unpacked package if the store has one.
-	packed, unpacked := s.selection.packedIfStated(p), false
-	if tree, ok := s.store.Tree(ctx, p.Digest); ok {
-		h := tree.Hashes()
-		_ = tree.Close()
-		if err := s.verify(p, packagezip.Contents{H1: h.H1, H1Unpacked: h.Unpacked}); err != nil {
-			return path, false, err
-		}
-		packed, unpacked = s.selection.packed(s.Hashes), true
+	contents, err := packagezip.HashAny(ctx, packagezip.Opener(s.storingOpener(p, open)), p.Size, path)
+	if err != nil {
+		return path, false, fmt.Errorf("reading %s: %w", p.Filename, err)
 	}
-	// 2. Otherwise, read the zip.
-	if packed || !unpacked {
-		if err := s.read(ctx, p, open, packed); err != nil {
-			return path, false, err
-		}
+	s.Zip, s.Hashes = p.Digest, store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
+	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {
+		return path, false, err
 	}
-	// 3. Read the zip again if the other form is needed. The prediction can be wrong if
-	// the metadata has no h1: hash or if the zip has directory entries.
-	if now := s.selection.packed(s.Hashes); now != packed {
-		err = s.read(ctx, p, open, now)
-	}
-	return path, false, err
+	return path, false, s.selection.accepts(p.Digest, s.Hashes)
 }
 
 // storingOpener returns an opener that stores the zip while it is read, unless the
@@ -110,32 +95,4 @@ func (s *sink) storingOpener(p provider.Package, open pull.Opener) pull.Opener {
 		}
 		return s.store.Keep(p.Digest, p.Size, body), nil
 	}
-}
-
-// read reads the zip, and either stores it or unpacks it into the store.
-func (s *sink) read(ctx context.Context, p provider.Package, open pull.Opener, packed bool) error {
-	if packed {
-		contents, err := packagezip.HashAny(ctx, packagezip.Opener(s.storingOpener(p, open)), p.Size, s.store.Dir())
-		if err != nil {
-			return fmt.Errorf("reading %s: %w", p.Filename, err)
-		}
-		return s.verify(p, contents)
-	}
-	return s.store.Unpack(ctx, p.Digest, func(dir string) (store.Hashes, error) {
-		contents, err := packagezip.UnpackAny(ctx, packagezip.Opener(open), p.Size, dir, s.store.Dir())
-		if err != nil {
-			return store.Hashes{}, fmt.Errorf("unpacking %s: %w", p.Filename, err)
-		}
-		err = s.verify(p, contents)
-		return s.Hashes, err
-	})
-}
-
-// verify returns an error if a zip does not match the metadata or a lock file.
-func (s *sink) verify(p provider.Package, contents packagezip.Contents) error {
-	s.Hashes = store.Hashes{H1: contents.H1, Unpacked: contents.H1Unpacked}
-	if err := contents.VerifyH1(p.Filename+" h1", p.H1); err != nil {
-		return err
-	}
-	return s.selection.accepts(p.Digest, s.Hashes)
 }

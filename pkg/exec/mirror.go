@@ -17,16 +17,15 @@ import (
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
-	// hashed reports whether the lock files contain h1: hashes of all packages.
-	hashed bool
-	// packed lists the packages that are zips.
-	packed []selection
+	// left lists the providers without a package in the mirror, which can exist in the
+	// user's filesystem mirrors.
+	left     []provider.Address
+	packages []selection
 }
 
-// unlink removes links to unpacked packages in the store if the command will unpack a
-// zip. If a link existed, Terraform, and OpenTofu before 1.10, would unpack the zip
-// into the target of the link. These links are not needed, because their packages don't
-// match the lock file.
+// unlink removes links to unpacked packages in the store, which tofu-oci 0.1.0 left in
+// the data directory. Terraform, and OpenTofu before 1.10, would unpack zips into the
+// targets of these links. OpenTofu 1.12 would refuse to install packages.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	data := c.env.Getenv("TF_DATA_DIR")
 	if data == "" {
@@ -35,8 +34,8 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	if !filepath.IsAbs(data) {
 		data = filepath.Join(c.dir, data)
 	}
-	for _, p := range m.packed {
-		path := filepath.Join(data, "providers", filepath.FromSlash(p.path(false)))
+	for _, p := range m.packages {
+		path := filepath.Join(data, "providers", filepath.FromSlash(p.Address.String()), p.Version.String(), p.Platform.String())
 		target, err := os.Readlink(path)
 		if err != nil {
 			continue // not a link
@@ -49,17 +48,6 @@ func (m mirrored) unlink(c userConfig, s *store.Store) error {
 		}
 	}
 	return nil
-}
-
-// pluginCacheDir returns the plugin cache directory for the command, or "" if the
-// command should not use a plugin cache. If the lock file contains the h1: hash of a
-// package, OpenTofu hashes the package once in a plugin cache, but twice in a mirror.
-// For Terraform, the opposite is true.
-func (m mirrored) pluginCacheDir(t tool) string {
-	if t != toolOpenTofu || !m.hashed || len(m.providers) == 0 {
-		return ""
-	}
-	return m.PluginCacheDir()
 }
 
 // maxRounds is the maximum number of attempts to fetch packages that other processes
@@ -75,18 +63,16 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 			return mirrored{}, err
 		}
 		// 2. Create the mirror directory.
-		m := mirrored{hashed: true}
+		var m mirrored
 		var packages []store.MirrorPackage
 		for i, f := range found {
 			if f.Zip == "" {
-				continue // left to the user's configuration
+				m.left = append(m.left, wanted[i].Address) // to the user's configuration
+				continue
 			}
-			s, packed := wanted[i], wanted[i].packed(f.Hashes)
-			packages = append(packages, store.MirrorPackage{Path: s.path(packed), Zip: f.Zip, Packed: packed})
-			m.hashed = m.hashed && !packed && s.hasH1(f.Hashes)
-			if packed {
-				m.packed = append(m.packed, s)
-			}
+			s := wanted[i]
+			packages = append(packages, store.MirrorPackage{Path: s.path(), Zip: f.Zip})
+			m.packages = append(m.packages, s)
 			if !slices.Contains(m.providers, s.Address) {
 				m.providers = append(m.providers, s.Address)
 			}
@@ -164,7 +150,7 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 // the error that Verify returned, and the source might have newer metadata.
 func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
 	for _, k := range o.Store.Known(s.name()) {
-		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k, s.packed(k.Hashes)) {
+		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k) {
 			continue
 		}
 		if o.Verify == nil {
@@ -181,11 +167,7 @@ func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool
 	return store.Known{}, false, refused
 }
 
-func has(ctx context.Context, s *store.Store, k store.Known, packed bool) bool {
-	if packed {
-		zip, ok := s.Blob(ctx, k.Zip)
-		return ok && zip.Close() == nil
-	}
-	tree, ok := s.Tree(ctx, k.Zip)
-	return ok && tree.Close() == nil
+func has(ctx context.Context, s *store.Store, k store.Known) bool {
+	zip, ok := s.Blob(ctx, k.Zip)
+	return ok && zip.Close() == nil
 }

@@ -11,9 +11,10 @@ import (
 )
 
 // Sealed makes a command install only selected providers, and modules only from
-// specified module registries. The command and the providers can't use the network,
-// unless they ignore the environment variables for proxies. The user's hosts,
-// credentials, and installation methods don't apply, except dev_overrides.
+// specified module registries. The user's hosts, credentials, and installation methods
+// don't apply, except dev_overrides. For the command and the providers, environment
+// variables specify a proxy that blocks the network. This is not a sandbox, because
+// programs can ignore the variables.
 type Sealed struct {
 	// Modules maps hosts of module registries to the URLs of their modules.v1 services.
 	Modules map[svchost.Hostname]string
@@ -38,8 +39,8 @@ func (s *Sealed) complete(o Options) Options {
 	return o
 }
 
-// environment returns an environment without network access. git uses only local
-// repositories.
+// environment returns an environment whose proxy rejects all requests. git uses only
+// local repositories.
 func (s *Sealed) environment(environ []string) []string {
 	set := []string{"GIT_ALLOW_PROTOCOL=file", "CHECKPOINT_DISABLE=1"}
 	for name, value := range map[string]string{"HTTP_PROXY": s.Proxy, "HTTPS_PROXY": s.Proxy, "ALL_PROXY": s.Proxy, "NO_PROXY": "127.0.0.1,localhost"} {

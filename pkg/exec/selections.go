@@ -170,42 +170,11 @@ func (s selection) refuse(zip digest.Digest, h store.Hashes, locked []lockfile.H
 
 func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	all := []lockfile.Hash{lockfile.Hash(sums.ZH(zip))}
-	for _, h1 := range []string{h.H1, h.Unpacked} {
-		if h1 != "" && !slices.Contains(all, lockfile.Hash(h1)) {
-			all = append(all, lockfile.Hash(h1))
-		}
+	if h.H1 != "" {
+		all = append(all, lockfile.Hash(h.H1))
 	}
 	return all
 }
 
-// packed reports whether the package must be provided as a zip. If a lock file contains
-// h1: hashes but not the h1: hash of the unpacked package, OpenTofu and Terraform
-// reject the unpacked package.
-func (s selection) packed(h store.Hashes) bool {
-	return slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
-		return slices.ContainsFunc(locked, lockfile.Hash.IsH1) && !slices.Contains(locked, lockfile.Hash(h.Unpacked))
-	})
-}
-
-// hasH1 reports whether all lock files contain the h1: hash of the unpacked package.
-func (s selection) hasH1(h store.Hashes) bool {
-	return len(s.locked) > 0 && !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool {
-		return !slices.Contains(locked, lockfile.Hash(h.Unpacked))
-	})
-}
-
-// packedIfStated predicts the result of packed from the metadata before the zip is
-// read. If the metadata has no h1: hash, it assumes that the lock files contain the
-// correct hash, because most lock files do.
-func (s selection) packedIfStated(p provider.Package) bool {
-	return p.H1 != "" && s.packed(store.Hashes{Unpacked: p.H1})
-}
-
 // path returns the path of the package in a filesystem_mirror.
-func (s selection) path(packed bool) string {
-	dir := s.Address.String()
-	if packed {
-		return dir + "/" + s.filename()
-	}
-	return fmt.Sprintf("%s/%s/%s", dir, s.Version, s.Platform)
-}
+func (s selection) path() string { return s.Address.String() + "/" + s.filename() }

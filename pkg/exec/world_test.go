@@ -188,7 +188,7 @@ func (w *world) options(t *testing.T, name, do string) exec.Options {
 		Environment: cliconfig.Environment{OS: "linux", Home: home, Getenv: func(name string) string {
 			return map[string]string{"XDG_DATA_DIRS": home}[name]
 		}},
-		Environ: append(os.Environ(), envChild+"="+do, "GORACE=atexit_sleep_ms=0", "TF_PLUGIN_CACHE_DIR=/user's", "TERRAFORM_CONFIG=/user's"),
+		Environ: append(os.Environ(), envChild+"="+do, "GORACE=atexit_sleep_ms=0", "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE=1", "TERRAFORM_CONFIG=/user's"),
 		Stderr:  os.Stderr,
 	}
 	exec.SetTimeouts(&o, patience.Limit)
@@ -245,11 +245,20 @@ func asChild(do string) (code int) {
 	case "show": // prints the configuration that it finds
 		text, err := os.ReadFile(os.Getenv("TF_CLI_CONFIG_FILE"))
 		fmt.Println(string(text), err)
-		for _, name := range []string{"TF_PLUGIN_CACHE_DIR", "TERRAFORM_CONFIG"} {
+		for _, name := range []string{"TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE", "TERRAFORM_CONFIG"} {
 			if value, set := os.LookupEnv(name); set {
 				fmt.Println("there is", name, value)
 			}
 		}
+	case "download", "download nothing": // fails like init after it has installed a module
+		module := filepath.Join(".terraform", "modules", "m")
+		required := map[string]string{"download": "terraform {\n required_providers {\n two = { source = \"registry.opentofu.org/acme/two\" }\n}\n}\n"}[do]
+		err := errors.Join(os.MkdirAll(module, 0o755), os.WriteFile(filepath.Join(module, "main.tf"), []byte(required), 0o600),
+			os.WriteFile(filepath.Join(module, "..", "modules.json"), []byte(`{"Modules":[{"Key":"","Source":"","Dir":"."},{"Key":"m","Source":"registry.opentofu.org/acme/m/aws","Version":"1.0.0","Dir":".terraform/modules/m"}]}`), 0o600))
+		if err != nil {
+			log.Fatal(err)
+		}
+		return 1
 	case "wait":
 		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -279,28 +288,20 @@ func (r ran) configured(t *testing.T) (c cliconfig.Config, mirror string) {
 	return c, mirror
 }
 
-// holds returns the packages in a mirror. Unpacked packages have the form "HOST/… →
-// content". Zips are listed by name.
+// holds returns the zips in a mirror, with the value "zip".
 func holds(t *testing.T, mirror string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	must(t, filepath.WalkDir(mirror, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() && !strings.HasSuffix(path, haiku.String()) {
+		if err != nil || entry.IsDir() {
 			return err
 		}
 		name, err := filepath.Rel(mirror, path)
 		must(t, err)
-		name = filepath.ToSlash(name)
-		text, err := os.ReadFile(filepath.Join(path, "terraform-provider-"+strings.Split(name, "/")[2]))
-		if err != nil {
-			_, err = os.ReadFile(path)
-			text = []byte("zip")
-		}
-		found[strings.TrimPrefix(name, "registry.opentofu.org/acme/")] = string(text)
-		if entry.IsDir() {
-			return filepath.SkipDir
-		}
-		return err
+		archive, err := zip.OpenReader(path)
+		must(t, err)
+		found[strings.TrimPrefix(filepath.ToSlash(name), "registry.opentofu.org/acme/")] = "zip"
+		return archive.Close()
 	}))
 	return found
 }

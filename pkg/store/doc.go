@@ -9,8 +9,7 @@
 //	DIR/unpacked/sha256/HEX/record    the sizes, times, and inodes of those files, and their h1 hash
 //	DIR/unpacked/sha256/HEX/lock      locked while the files are used, and while they are removed
 //	DIR/packages/sha256/HEX           the zips that are known to belong to a package, and their verification metadata
-//	DIR/mirrors/sha256/HEX/mirror/…   a filesystem_mirror: links to zips and unpacked packages
-//	DIR/mirrors/sha256/HEX/plugins/…  a plugin cache: links to unpacked packages
+//	DIR/mirrors/sha256/HEX/mirror/…   a filesystem_mirror: links to zips
 //	DIR/mirrors/sha256/HEX/record     the package list; HEX is its digest
 //	DIR/mirrors/sha256/HEX/lock       locked while the links are used, and while they are removed
 //
@@ -20,8 +19,8 @@
 //
 // Files are copied to and from the store, and the copies share blocks if the file
 // system supports this. Therefore, changes to the output don't affect the store. In
-// contrast, [Store.Mirror] creates links, because its clients create links to the
-// mirror. For this reason, the files of unpacked packages are read-only.
+// contrast, [Store.Mirror] creates links, but only to zips, which clients unpack
+// elsewhere.
 //
 // Package source uses the store through [source.NewCached], which reads zips from the
 // store and stores missing zips. Package pull uses the store through pull.NewSink.

@@ -20,38 +20,27 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Names in the directory of a mirror, in addition to the names in an unpacked package.
-const (
-	nameMirror  = "mirror"
-	namePlugins = "plugins"
-)
+// nameMirror is the name of the filesystem_mirror in the directory of a mirror. The
+// directory's other files have the same names as in an unpacked package.
+const nameMirror = "mirror"
 
 // MirrorPackage is a package in a mirror.
 type MirrorPackage struct {
-	// Path is the relative path at which clients look for the package, with slashes. It
-	// is HOST/NAMESPACE/TYPE/VERSION/OS_ARCH or, for a zip,
+	// Path is the relative path at which clients look for the zip, with slashes:
 	// HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip.
 	Path string `json:"path"`
-	// Zip is the digest of the zip. The store must have the zip or, unless Packed is
-	// set, its unpacked files.
+	// Zip is the digest of the zip, which the store must have.
 	Zip digest.Digest `json:"zip"`
-	// Packed reports whether the package is a zip, not an unpacked directory.
-	Packed bool `json:"packed,omitempty"`
 }
 
 // Mirror is a directory with the layout of a filesystem_mirror. Its packages are links
-// to entries in the store. The caller must close the mirror. Until then, the mirror and
-// its packages are not pruned. The path depends on the content, because clients create
-// links to the path.
+// to zips in the store, which clients only read: they would link to unpacked packages,
+// and could then overwrite files in the store. The caller must close the mirror. Until
+// then, the mirror and its packages are not pruned. The path depends on the content.
 type Mirror struct {
 	store *Store
 	dir   string
 	lock  *flock.Flock
-	// trees maps the digests of zips to the unpacked packages.
-	trees map[digest.Digest]*Tree
-	// linked reports whether all packages are symbolic links, so the mirror can have a
-	// plugin cache.
-	linked bool
 }
 
 // ErrNotCached is returned if the store doesn't have a package that a mirror needs.
@@ -70,7 +59,7 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 		return nil, err
 	}
 	dir, _ := s.entryPath(nameMirrors, digest.FromBytes(text))
-	m = &Mirror{store: s, dir: dir, trees: map[digest.Digest]*Tree{}, linked: true}
+	m = &Mirror{store: s, dir: dir}
 	defer func() {
 		if err != nil {
 			_ = m.Close()
@@ -79,21 +68,22 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 	if err := s.initialize(); err != nil {
 		return m, err
 	}
-	// 1. Open the unpacked packages. Open packages are not pruned.
-	if err := m.openTrees(ctx, packages); err != nil {
-		return m, err
+	for _, p := range packages {
+		if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
+			return m, fmt.Errorf("invalid path %q in a mirror", p.Path)
+		}
 	}
-	// 2. Open the directory, or create it.
+	// 1. Open the directory, or create it.
 	if err := m.openDir(ctx, text, packages); err != nil {
 		return m, fmt.Errorf("creating the mirror %s: %w", dir, err)
 	}
-	// 3. Check the zips. They are not pruned while the directory is locked.
+	// 2. Check the zips. They are not pruned while the directory is locked.
 	if err := m.checkZips(ctx, packages); err != nil {
 		return m, err
 	}
-	// 4. Undo changes that other programs made to the directory.
+	// 3. Undo changes that other programs made to the directory.
 	for _, p := range packages {
-		if err := m.addPackage(ctx, m.dir, p); err != nil {
+		if err := m.addPackage(m.dir, p); err != nil {
 			return m, fmt.Errorf("linking %s to the cache: %w", p.Path, err)
 		}
 	}
@@ -104,58 +94,20 @@ func (s *Store) Mirror(ctx context.Context, packages []MirrorPackage) (m *Mirror
 // Dir returns the path for a filesystem_mirror block.
 func (m *Mirror) Dir() string { return filepath.Join(m.dir, nameMirror) }
 
-// PluginCacheDir returns the path of a plugin cache that contains the unpacked
-// packages. Packages that clients add to the cache are kept as long as the mirror
-// exists. The path is empty if the system doesn't support symbolic links.
-func (m *Mirror) PluginCacheDir() string {
-	if !m.linked {
-		return ""
-	}
-	return filepath.Join(m.dir, namePlugins)
-}
-
 // Close releases the mirror. It can be called more than once.
 func (m *Mirror) Close() error {
-	var problems []error
-	for _, t := range m.trees {
-		problems = append(problems, t.Close())
+	if m.lock == nil {
+		return nil
 	}
-	if m.lock != nil {
-		problems = append(problems, m.lock.Close())
-	}
-	return errors.Join(problems...)
-}
-
-// openTrees opens the unpacked packages in the store.
-func (m *Mirror) openTrees(ctx context.Context, packages []MirrorPackage) error {
-	for _, p := range packages {
-		if !filepath.IsLocal(filepath.FromSlash(p.Path)) {
-			return fmt.Errorf("invalid path %q in a mirror", p.Path)
-		}
-		if p.Packed || m.trees[p.Zip] != nil {
-			continue
-		}
-		t, ok := m.store.Tree(ctx, p.Zip)
-		if !ok {
-			return errors.Join(ctx.Err(), notCached(p))
-		}
-		m.trees[p.Zip] = t
-	}
-	return nil
+	return m.lock.Close()
 }
 
 // checkZips verifies the zips in the store.
 func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error {
-	if !slices.ContainsFunc(packages, func(p MirrorPackage) bool { return p.Packed }) {
-		return nil
-	}
 	lock := m.store.zipsLock()
 	defer lock.Close()
 	_, _ = lock.TryRLockContext(ctx, lockPause) // without locks, a concurrent Prune can remove a zip
 	for _, p := range packages {
-		if !p.Packed {
-			continue
-		}
 		zip, ok := m.store.Blob(ctx, p.Zip)
 		if !ok {
 			return errors.Join(ctx.Err(), notCached(p))
@@ -235,13 +187,11 @@ func (m *Mirror) createDir(ctx context.Context, record []byte, packages []Mirror
 	if _, _ = lock.TryLockContext(ctx, lockPause); exists(m.dir) {
 		return &fs.PathError{Op: "mkdir", Path: m.dir, Err: fs.ErrExist}
 	}
-	for _, name := range []string{nameMirror, namePlugins} {
-		if err := os.Mkdir(filepath.Join(tmp, name), modeDirectory); err != nil {
-			return err
-		}
+	if err := os.Mkdir(filepath.Join(tmp, nameMirror), modeDirectory); err != nil {
+		return err
 	}
 	for _, p := range packages {
-		if err := m.addPackage(ctx, tmp, p); err != nil {
+		if err := m.addPackage(tmp, p); err != nil {
 			return err
 		}
 	}

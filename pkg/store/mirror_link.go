@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,37 +10,20 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// addPackage adds a package to the directory of a mirror as symbolic links. If the
-// system doesn't support symbolic links, it creates hard links to the files in the
-// store instead. For example, Windows users need a privilege to create symbolic links.
-// Junctions can't be used, because Go programs don't treat them as directories.
-func (m *Mirror) addPackage(ctx context.Context, dir string, p MirrorPackage) error {
+// addPackage adds a package to the directory of a mirror as a symbolic link. If the
+// system doesn't support symbolic links, it creates a hard link instead. For example,
+// Windows users need a privilege to create symbolic links.
+func (m *Mirror) addPackage(dir string, p MirrorPackage) error {
 	target, _ := m.store.entryPath(nameBlobs, p.Zip)
-	if !p.Packed {
-		unpacked, _ := m.store.entryPath(nameUnpacked, p.Zip)
-		target = filepath.Join(unpacked, nameFiles)
-	}
 	path := filepath.Join(dir, nameMirror, filepath.FromSlash(p.Path))
 	err := m.link(path, target)
 	if errors.Is(err, errLinkUnsupported) {
-		m.linked = false
-		if p.Packed {
-			err := hardLink(path, target, err)
-			if !exists(target) && err != nil {
-				return notCached(p) // unlike a symbolic link, a hard link requires the file
-			}
-			return err
+		err = hardLink(path, target, err)
+		if !exists(target) && err != nil {
+			return notCached(p) // unlike a symbolic link, a hard link requires the file
 		}
-		return m.hardLinkTree(ctx, path, target, m.trees[p.Zip])
 	}
-	if err != nil || p.Packed {
-		return err
-	}
-	plugin := filepath.Join(dir, namePlugins, filepath.FromSlash(p.Path))
-	if info, err := os.Lstat(plugin); err == nil && info.IsDir() {
-		return nil // a client has created the directory
-	}
-	return m.link(plugin, target)
+	return err
 }
 
 // errLinkUnsupported is returned if the system can't create symbolic links.
@@ -82,64 +64,6 @@ func (m *Mirror) link(path, target string) error {
 		return fmt.Errorf("%w: %w", errLinkUnsupported, err)
 	}
 	return nil
-}
-
-// hardLinkTree creates a separate directory with hard links to the files of an unpacked
-// package.
-func (m *Mirror) hardLinkTree(ctx context.Context, dir, target string, t *Tree) error {
-	if isHardLinked(dir, target, t.record.Files) {
-		return nil
-	}
-	tmp, err := atomicfile.TempDir(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	defer atomicfile.DiscardDir(tmp) // cleans up after a failure
-	for _, f := range t.record.Files {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		name := filepath.FromSlash(f.Name)
-		if f.IsDir() {
-			if err := os.MkdirAll(filepath.Join(tmp, name), modeDirectory); err != nil {
-				return err
-			}
-		} else if err := hardLink(filepath.Join(tmp, name), filepath.Join(target, name), nil); err != nil {
-			return err
-		}
-	}
-	err = atomicfile.CommitDir(tmp, dir)
-	if errors.Is(err, fs.ErrExist) && !isHardLinked(dir, target, t.record.Files) {
-		// The existing directory has been modified.
-		if err := atomicfile.RemoveDir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		err = atomicfile.CommitDir(tmp, dir)
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return nil // another process has created the directory first
-	}
-	return err
-}
-
-// isHardLinked reports whether a directory contains hard links to exactly the files of
-// a package.
-func isHardLinked(dir, target string, files []atomicfile.Entry) bool {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return false
-	}
-	defer root.Close()
-	there, err := atomicfile.ListFiles(root)
-	if err != nil || len(there) != len(files) {
-		return false
-	}
-	for i, f := range files {
-		if there[i].Name != f.Name || !f.IsDir() && !same(filepath.Join(dir, f.Name), filepath.Join(target, f.Name)) {
-			return false
-		}
-	}
-	return true
 }
 
 func same(path, target string) bool {

@@ -14,25 +14,24 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 const (
-	unpackedPath = "registry.example.com/acme/x/1.2.3/linux_amd64"
-	packedPath   = "registry.example.com/acme/y/terraform-provider-y_1.0.0_linux_amd64.zip"
-	zipContent   = "a zip that stays one"
+	onePath      = "registry.example.com/acme/x/terraform-provider-x_1.2.3_linux_amd64.zip"
+	oneContent   = "a zip"
+	otherPath    = "registry.example.com/acme/y/terraform-provider-y_1.0.0_linux_amd64.zip"
+	otherContent = "another zip"
 )
 
-// aMirror stores a zip and an unpacked package.
+// aMirror stores two zips.
 func aMirror(t *testing.T, s *store.Store) []store.MirrorPackage {
 	t.Helper()
 	return []store.MirrorPackage{
-		{Path: packedPath, Zip: keep(t, s, zipContent), Packed: true},
-		{Path: unpackedPath, Zip: putTree(t, s, aPackage)},
+		{Path: otherPath, Zip: keep(t, s, otherContent)},
+		{Path: onePath, Zip: keep(t, s, oneContent)},
 	}
 }
 
@@ -47,24 +46,12 @@ func mirror(t *testing.T, s *store.Store, packages []store.MirrorPackage) *store
 // checkMirror reads a mirror and follows links, as clients do.
 func checkMirror(t *testing.T, m *store.Mirror) {
 	t.Helper()
-	dirs := []string{m.Dir()}
-	if m.PluginCacheDir() != "" {
-		dirs = append(dirs, m.PluginCacheDir())
-	}
-	for _, dir := range dirs {
-		at, err := filepath.EvalSymlinks(filepath.Join(dir, filepath.FromSlash(unpackedPath)))
-		must(t, err)
-		if diff := cmp.Diff(aPackage, contents(t, at)); diff != "" {
-			t.Errorf("%s: %s", dir, diff)
+	for path, want := range map[string]string{onePath: oneContent, otherPath: otherContent} {
+		// On Windows, opening a file can fail briefly while another name of the file is
+		// being removed.
+		if text, err := bounded.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(path)), 1<<20); string(text) != want {
+			t.Errorf("%s contains %q, %v", path, text, err)
 		}
-	}
-	// On Windows, opening a file can fail briefly while another name of the file is
-	// being removed.
-	if text, err := bounded.ReadFile(filepath.Join(m.Dir(), filepath.FromSlash(packedPath)), 1<<20); string(text) != zipContent {
-		t.Errorf("the zip is %q, %v", text, err)
-	}
-	if _, err := os.Lstat(filepath.Join(m.PluginCacheDir(), filepath.FromSlash(packedPath))); err == nil {
-		t.Error("the plugin cache contains a zip")
 	}
 }
 
@@ -78,7 +65,7 @@ func TestMirror(t *testing.T) {
 	packages[0], packages[1] = packages[1], packages[0]
 	other, _ := open(t, dir, true)
 	again := mirror(t, other, packages)
-	if again.Dir() != m.Dir() || again.PluginCacheDir() != m.PluginCacheDir() {
+	if again.Dir() != m.Dir() {
 		t.Errorf("the same packages are in %s and in %s", m.Dir(), again.Dir())
 	}
 	if third := mirror(t, s, packages[:1]); third.Dir() == m.Dir() {
@@ -95,19 +82,6 @@ func TestMirror(t *testing.T) {
 	events.check(t, 0, 0)
 }
 
-func TestMirrorProtectsFiles(t *testing.T) {
-	t.Parallel()
-	s, _ := open(t, t.TempDir(), false)
-	m := mirror(t, s, aMirror(t, s))
-	for name := range aPackage {
-		info, err := os.Stat(filepath.Join(m.Dir(), filepath.FromSlash(unpackedPath), filepath.FromSlash(name)))
-		must(t, err)
-		if info.Mode().IsRegular() && info.Mode()&0o222 != 0 {
-			t.Errorf("%s may be written to: %s", name, info.Mode())
-		}
-	}
-}
-
 func TestMirrorOfMissingPackages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -120,15 +94,14 @@ func TestMirrorOfMissingPackages(t *testing.T) {
 			t.Errorf("error %v, want that %s is absent", err, want)
 		}
 	}
-	absent([]store.MirrorPackage{packages[1], {Path: "h/n/t/1.0.0/linux_amd64", Zip: digest.FromString("other")}}, "h/n/t/1.0.0/linux_amd64")
-	absent([]store.MirrorPackage{{Path: "h/n/t/f.zip", Zip: digest.FromString("other"), Packed: true}}, "h/n/t/f.zip")
+	absent([]store.MirrorPackage{packages[1], {Path: "h/n/t/f.zip", Zip: digest.FromString("other")}}, "h/n/t/f.zip")
 	// Damage is detected before a mirror links to the package.
 	mirror(t, s, packages)
-	patch(t, treePath(dir, packages[1].Zip, "files", "terraform-provider-x"))
-	absent(packages, unpackedPath)
+	patch(t, blobPath(dir, packages[1].Zip))
+	absent(packages, onePath)
 	aMirror(t, s)
 	patch(t, blobPath(dir, packages[0].Zip))
-	absent(packages, packedPath)
+	absent(packages, otherPath)
 	events.check(t, 2, 0)
 	checkMirror(t, mirror(t, s, aMirror(t, s)))
 	for _, path := range []string{"../out", "/etc", "a/../../b"} {
@@ -145,15 +118,15 @@ func TestMirrorRepairs(t *testing.T) {
 			must(t, os.RemoveAll(filepath.Join(m.Dir(), "registry.example.com", "acme")))
 		},
 		"a link leads elsewhere": func(t *testing.T, m *store.Mirror) {
-			path := filepath.Join(m.Dir(), filepath.FromSlash(unpackedPath))
+			path := filepath.Join(m.Dir(), filepath.FromSlash(onePath))
 			must(t, errors.Join(os.Remove(path), os.Symlink(t.TempDir(), path)))
 		},
 		"a directory is where a link was": func(t *testing.T, m *store.Mirror) {
-			path := filepath.Join(m.Dir(), filepath.FromSlash(unpackedPath))
+			path := filepath.Join(m.Dir(), filepath.FromSlash(onePath))
 			must(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o755), os.WriteFile(filepath.Join(path, "x"), nil, 0o644)))
 		},
 		"the zip was written over": func(t *testing.T, m *store.Mirror) {
-			path := filepath.Join(m.Dir(), filepath.FromSlash(packedPath))
+			path := filepath.Join(m.Dir(), filepath.FromSlash(otherPath))
 			must(t, errors.Join(os.Remove(path), os.WriteFile(path, []byte("x"), 0o644)))
 		},
 		"the lock is gone":       func(t *testing.T, m *store.Mirror) { must(t, os.Remove(filepath.Join(filepath.Dir(m.Dir()), "lock"))) },
@@ -174,25 +147,6 @@ func TestMirrorRepairs(t *testing.T) {
 	}
 }
 
-// TestPluginsOfClients checks that files that a client has added to the plugin cache
-// are kept.
-func TestPluginsOfClients(t *testing.T) {
-	t.Parallel()
-	s, _ := open(t, t.TempDir(), false)
-	packages := aMirror(t, s)
-	m := mirror(t, s, packages)
-	own := filepath.Join(m.PluginCacheDir(), "registry.example.com", "acme", "other", "1.0.0", "linux_amd64")
-	instead := filepath.Join(m.PluginCacheDir(), filepath.FromSlash(unpackedPath))
-	must(t, errors.Join(os.MkdirAll(own, 0o755), os.Remove(instead), os.Mkdir(instead, 0o755)))
-	must(t, m.Close())
-	mirror(t, s, packages)
-	for _, dir := range []string{own, instead} {
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
-			t.Errorf("%s is gone: %v", dir, err)
-		}
-	}
-}
-
 // TestMirrorWithoutLinks checks that hard links are used if symbolic links fail. For
 // unprivileged Windows users, symbolic links always fail.
 func TestMirrorWithoutLinks(t *testing.T) {
@@ -203,20 +157,10 @@ func TestMirrorWithoutLinks(t *testing.T) {
 	packages := aMirror(t, s)
 	m := mirror(t, s, packages)
 	checkMirror(t, m)
-	if m.PluginCacheDir() != "" {
-		t.Error("it has a plugin cache")
-	}
-	at := filepath.Join(m.Dir(), filepath.FromSlash(unpackedPath))
-	if info, err := os.Lstat(at); err != nil || !info.IsDir() {
-		t.Errorf("it is a link: %v", err)
-	}
-	for path, of := range map[string]string{
-		filepath.Join(at, "terraform-provider-x"):              treePath(dir, packages[1].Zip, "files", "terraform-provider-x"),
-		filepath.Join(m.Dir(), filepath.FromSlash(packedPath)): blobPath(dir, packages[0].Zip),
-	} {
-		one, err := os.Stat(path)
+	for path, zip := range map[string]digest.Digest{onePath: packages[1].Zip, otherPath: packages[0].Zip} {
+		one, err := os.Lstat(filepath.Join(m.Dir(), filepath.FromSlash(path)))
 		must(t, err)
-		other, err := os.Stat(of)
+		other, err := os.Stat(blobPath(dir, zip))
 		must(t, err)
 		if !os.SameFile(one, other) {
 			t.Errorf("%s is a copy", path)
@@ -224,8 +168,7 @@ func TestMirrorWithoutLinks(t *testing.T) {
 	}
 	// Modified files are repaired.
 	must(t, m.Close())
-	must(t, errors.Join(os.Remove(filepath.Join(at, "terraform-provider-x")), os.WriteFile(filepath.Join(at, "more"), nil, 0o644)))
-	zip := filepath.Join(m.Dir(), filepath.FromSlash(packedPath))
+	zip := filepath.Join(m.Dir(), filepath.FromSlash(otherPath))
 	must(t, errors.Join(os.Remove(zip), os.WriteFile(zip, []byte("x"), 0o644)))
 	checkMirror(t, mirror(t, s, packages))
 }
@@ -261,7 +204,7 @@ func TestPruneMirrors(t *testing.T) {
 		t.Errorf("it was %s and is %s", m.Dir(), again.Dir())
 	}
 	must(t, again.Close())
-	must(t, os.RemoveAll(treePath(dir, packages[1].Zip)))
+	must(t, os.Remove(blobPath(dir, packages[1].Zip)))
 	if _, err := s.Mirror(t.Context(), packages); err == nil {
 		t.Error("a link leads nowhere, and it is used")
 	}
@@ -359,48 +302,4 @@ func TestKnown(t *testing.T) {
 		t.Errorf("nothing knows %v", got)
 	}
 	events.check(t, 0, 0)
-}
-
-func TestUnpack(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "store")
-	s, events := open(t, dir, false)
-	d := digest.FromString("zip")
-	filled := 0
-	put := func(dir string) (store.Hashes, error) {
-		filled++
-		fill(t, dir, aPackage)
-		h1, err := sums.H1Dir(dir)
-		return store.Hashes{H1: "h1:zip", Unpacked: h1}, err
-	}
-	problem := errors.New("a wrong zip")
-	err := s.Unpack(t.Context(), d, func(dir string) (store.Hashes, error) {
-		_, _ = put(dir)
-		return store.Hashes{}, problem
-	})
-	if !errors.Is(err, problem) {
-		t.Errorf("error %v", err)
-	}
-	if _, ok := s.Tree(t.Context(), d); ok {
-		t.Error("a failure left a package")
-	}
-	for range 2 {
-		must(t, s.Unpack(t.Context(), d, put))
-	}
-	got, ok := takeTree(t, s, d)
-	if diff := cmp.Diff(aPackage, contents(t, got)); !ok || diff != "" || filled != 3 {
-		t.Errorf("%v, filled %d times: %s", ok, filled, diff)
-	}
-	if err := s.Unpack(t.Context(), "sha512:x", put); err == nil {
-		t.Error("an invalid digest is accepted")
-	}
-	events.check(t, 0, 0)
-	noLitter(t, dir)
-	full := errors.New("full")
-	s.LetCreate(func(string) (store.File, error) { return nil, full })
-	if err := s.Unpack(t.Context(), digest.FromString("another"), put); !errors.Is(err, full) {
-		t.Errorf("error %v", err)
-	}
-	atomicfile.Sweep(dir)
-	noLitter(t, dir)
 }

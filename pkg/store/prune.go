@@ -134,7 +134,7 @@ func (s *Store) mirrored(zip digest.Digest) bool {
 	names, _ := os.ReadDir(s.folder(nameMirrors))
 	return slices.ContainsFunc(names, func(name fs.DirEntry) bool {
 		dir := filepath.Join(s.folder(nameMirrors), name.Name())
-		links := func(p MirrorPackage) bool { return p.Packed && p.Zip == zip }
+		links := func(p MirrorPackage) bool { return p.Zip == zip }
 		return isEntry(name.Name()) && slices.ContainsFunc(mirrored(dir), links) && errors.Is(removeTree(dir, true), errInUse)
 	})
 }

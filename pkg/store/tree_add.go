@@ -14,25 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// Unpack adds the unpacked package of a zip. fill writes verified files to an empty
-// directory of the store, flushes them to disk, and returns their hashes. If the store
-// already has the package, the existing package is kept. The files must not be modified
-// later.
-func (s *Store) Unpack(ctx context.Context, d digest.Digest, fill func(dir string) (Hashes, error)) error {
-	final, ok := s.entryPath(nameUnpacked, d)
-	if !ok {
-		return fmt.Errorf("invalid zip digest %q", d)
-	}
-	if err := s.initialize(); err != nil {
-		return err
-	}
-	err := s.addTree(final, fill)
-	if errors.Is(err, fs.ErrExist) {
-		return ctx.Err() // another process has added the package
-	}
-	return err
-}
-
 // PutTree stores a copy of an unpacked package from a directory that no other process
 // uses. If storing the copy fails, PutTree calls [Options.OnFailed]. If the store
 // already has the package, the existing package is kept.
@@ -113,9 +94,9 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	return atomicfile.CommitDir(tmp, final)
 }
 
-// protect makes the files read-only and lists them. Other directories contain links to
-// the files. If the files were writable, a client such as Terraform could unpack a
-// different zip into the store through a link.
+// protect makes the files read-only and lists them. Directories can contain links to the
+// files, which tofu-oci 0.1.0 let clients create. If the files were writable, a client
+// such as Terraform could unpack a different zip into the store through a link.
 func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

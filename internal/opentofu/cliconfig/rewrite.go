@@ -18,9 +18,13 @@ type Mirrored struct {
 	Dir string
 	// Providers contains the providers that are installed only from Dir.
 	Providers []provider.Address
-	// PluginCacheDir replaces the user's plugin cache. If empty, no plugin cache is
-	// used, because links from the user's cache to Dir would eventually break.
-	PluginCacheDir string
+	// Only makes Dir the only place from which the program can install providers. Of
+	// the user's installation methods, Rewrite keeps dev_overrides and, for the
+	// providers in Left, filesystem_mirror.
+	Only bool
+	// Left contains the providers that are installed from the user's filesystem mirrors
+	// if Only is set.
+	Left []provider.Address
 	// WorkDir is the absolute path of the program's working directory.
 	WorkDir string
 	// OCI keeps oci_mirror blocks and credentials for OCI registries. It must be set
@@ -28,16 +32,15 @@ type Mirrored struct {
 	// blocks.
 	OCI bool
 	// Modules, if not nil, maps the hosts of module registries to the URLs of their
-	// modules.v1 services. Rewrite then omits the user's hosts, credentials, and
-	// installation methods, except dev_overrides.
+	// modules.v1 services. Rewrite then omits the user's hosts and credentials.
 	Modules map[svchost.Hostname]string
 }
 
 // Rewrite returns a single configuration file for a program that installs some
-// providers from a directory. The file combines the user's files, but every other
-// method excludes these providers, and relative paths become absolute. Rewrite omits
-// blocks for OCI registries unless the field OCI of [Mirrored] is set. It keeps unknown
-// settings.
+// providers, or all of them, from a directory. The file combines the user's files, but
+// every other method excludes these providers, and relative paths become absolute.
+// Rewrite omits blocks for OCI registries unless the field OCI of [Mirrored] is set. It
+// keeps unknown settings.
 //
 // The file can contain tokens. Rewrite returns the errors from [Read].
 func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
@@ -129,7 +132,7 @@ func (w *rewriter) add(f file) error {
 	for _, i := range f.items {
 		_, isLiteral := i.Val.(*ast.LiteralType)
 		switch name := keyOf(i, 0); {
-		case isKnown(name, []string{"host", "credentials", "credentials_helper", "plugin_cache_dir"}):
+		case isKnown(name, []string{"host", "credentials", "credentials_helper", "plugin_cache_may_break_dependency_lock_file"}):
 		case name == "oci_credentials" || name == "oci_default_credentials":
 			w.blocks[name] = append(w.blocks[name], placed{i, f.name})
 		case name == "provider_installation":
@@ -166,9 +169,6 @@ func normalHost(name string) string {
 }
 
 func (w *rewriter) write(p *printer) {
-	if w.PluginCacheDir != "" {
-		p.argument("plugin_cache_dir", p.text(w.PluginCacheDir, token.Pos{}))
-	}
 	w.settings.write(p)
 	if len(w.protocols) > 0 {
 		p.block("registry_protocols", func() { w.protocols.write(p) })

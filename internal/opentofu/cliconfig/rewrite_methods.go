@@ -27,8 +27,8 @@ type impliedMethod struct {
 func (w *rewriter) printInstallation(p *printer) {
 	mirrored := text.Strings(w.Providers)
 	w.printDevOverrides(p)
-	if w.Modules != nil {
-		printMethod(p, FilesystemMirror, w.Dir, "", nil)
+	if w.Only {
+		w.printOnly(p)
 		return
 	}
 	// Without include, the method would apply to all providers.
@@ -66,6 +66,31 @@ func (w *rewriter) printInstallation(p *printer) {
 				p.argument("exclude", p.texts(exclude))
 			}
 		})
+	}
+}
+
+// printOnly prints the mirror, which applies to all providers except those that are left
+// to the user's filesystem mirrors.
+func (w *rewriter) printOnly(p *printer) {
+	left := text.Strings(w.Left)
+	printMethod(p, FilesystemMirror, w.Dir, "exclude", left)
+	if len(left) == 0 {
+		return
+	}
+	for _, m := range w.implied {
+		if m.path != "" {
+			printMethod(p, FilesystemMirror, m.path, "include", left)
+		}
+	}
+	for _, m := range w.methods {
+		if keyOf(m, 0) != string(FilesystemMirror) {
+			continue
+		}
+		for _, i := range m.Val.(*ast.ObjectType).List.Items {
+			if strings.EqualFold(keyOf(i, 0), "path") {
+				printMethod(p, FilesystemMirror, w.absolute(i.Val), "include", left)
+			}
+		}
 	}
 }
 

@@ -54,6 +54,10 @@ func TestRewrite(t *testing.T) {
 	t.Parallel()
 	const null = "registry.terraform.io/hashicorp/null"
 	mirror := cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}
+	left, err := provider.ParseAddress("a/left")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name  string
 		files map[string]string
@@ -142,9 +146,8 @@ provider_installation {
   }
   direct {}
 }
-`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work", PluginCacheDir: "/store/plugins"}, `plugin_cache_dir = "/store/plugins"
+`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}, `plugin_cache_dir = "cache"
 disable_checkpoint = true
-plugin_cache_may_break_dependency_lock_file = false
 unknown_block "with" "labels" {
   number = 1.5
   "odd name" = [1, "two", true]
@@ -224,6 +227,66 @@ provider_installation {
   }
 }
 `},
+		{"only the mirror", map[string]string{".tofurc": `
+credentials "example.com" {
+  token = "t"
+}
+provider_installation {
+  dev_overrides {
+    "hashicorp/time" = "/time"
+  }
+  filesystem_mirror {
+    path = "mirror"
+  }
+  network_mirror {
+    url = "https://example.com/"
+  }
+  direct {}
+}
+`}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true}, `credentials "example.com" {
+  token = "t"
+}
+provider_installation {
+  dev_overrides {
+    "hashicorp/time" = "/time"
+  }
+  filesystem_mirror {
+    path = "/store/mirror"
+  }
+}
+`},
+		{"only the mirror and a filesystem_mirror", map[string]string{".tofurc": `
+provider_installation {
+  filesystem_mirror {
+    path = "mirror"
+    include = ["a/*", "b/*"]
+  }
+  direct {}
+}
+`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work", Only: true, Left: []provider.Address{left}}, `provider_installation {
+  filesystem_mirror {
+    path = "/store/mirror"
+    exclude = ["registry.opentofu.org/a/left"]
+  }
+  filesystem_mirror {
+    path = "~/work/mirror"
+    include = ["registry.opentofu.org/a/left"]
+  }
+}
+`},
+		{"only the mirror and a plugin directory", map[string]string{
+			".terraform.d/plugins/registry.opentofu.org/a/left/1.0.0/linux_amd64/terraform-provider": "",
+		}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true, Left: []provider.Address{left}}, `provider_installation {
+  filesystem_mirror {
+    path = "/store/mirror"
+    exclude = ["registry.opentofu.org/a/left"]
+  }
+  filesystem_mirror {
+    path = "~/.terraform.d/plugins"
+    include = ["registry.opentofu.org/a/left"]
+  }
+}
+`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -273,8 +336,8 @@ func TestRewriteIsEquivalent(t *testing.T) {
 	if !maps.Equal(before.Tokens, after.Tokens) || after.CredentialsHelper == nil || !slices.Equal(after.CredentialsHelper.Args, []string{"1"}) {
 		t.Errorf("%v, %v", after.Tokens, after.CredentialsHelper)
 	}
-	if after.PluginCacheDir != "" {
-		t.Errorf("got plugin cache %s, want none", after.PluginCacheDir)
+	if after.PluginCacheDir != before.PluginCacheDir {
+		t.Errorf("got plugin cache %s, want %s", after.PluginCacheDir, before.PluginCacheDir)
 	}
 	// If no providers are mirrored, the mirror is omitted.
 	if methods := after.Installation.Methods; len(methods) != 1 || methods[0].Kind != cliconfig.Direct || len(methods[0].Exclude) > 0 {
