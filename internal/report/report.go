@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -278,6 +279,9 @@ func (o *Report) Finish() error {
 		}
 	} else if o.plan != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.plan)
+	}
+	if slices.ContainsFunc(o.direct, func(c module.DirectCall) bool { return c.IsUnresolved }) {
+		return &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
 }

@@ -76,6 +76,11 @@ func (o Options) unlocked(ctx context.Context, c userConfig, wanted []selection)
 	if o.OnlyLocked && err != nil && !errors.Is(err, configuration.ErrNoConfiguration) {
 		return nil, err
 	}
+	for _, call := range found.Unread {
+		if call.IsUnresolved {
+			o.Unresolved(call)
+		}
+	}
 	var all []provider.Address
 	for _, r := range found.Required {
 		a := r.Address

@@ -148,9 +148,9 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
-		// If the module's source is known, versions can be selected even if the module
-		// is not installed.
-		c.Incomplete = c.Incomplete || call.Source == "" && !exact
+		// If the call is resolved, versions can be selected even if the module is not
+		// installed.
+		c.Incomplete = c.Incomplete || call.IsUnresolved && !exact
 	}
 	if len(o.Named) > 0 {
 		return wanted

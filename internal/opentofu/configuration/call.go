@@ -1,6 +1,7 @@
 package configuration
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"strings"
@@ -19,12 +20,10 @@ type call struct {
 	// arguments maps the module's variables to their values.
 	arguments map[string]hcl.Expression
 
-	// source and version are the values of the expressions in a scope. If the source
-	// cannot be resolved, source is empty, and unresolved explains why.
+	// source and version are the values of the expressions in a scope. They are empty if
+	// they cannot be resolved. In this case, unresolved explains why.
 	source, version string
 	unresolved      error
-	// unresolvedVersion explains why the version cannot be resolved.
-	unresolvedVersion error
 }
 
 // call reads a module block.
@@ -76,21 +75,14 @@ func (c call) overrides(calls map[string]call, name string) {
 
 // resolve returns the call with its source and version resolved in a scope.
 func (r *reader) resolve(c call, s *scope) call {
-	c.source, c.unresolved = r.constant(c.sourceExpr, s)
-	if c.versionExpr != nil {
-		c.version, c.unresolvedVersion = r.version(c.versionExpr, s)
+	c.source, c.unresolved = evaluation{reader: r, scope: s, subject: "source"}.text(c.sourceExpr)
+	if c.versionExpr == nil {
+		return c
 	}
+	var err error
+	c.version, err = evaluation{reader: r, scope: s, subject: "version"}.optionalText(c.versionExpr)
+	c.unresolved = cmp.Or(c.unresolved, err)
 	return c
-}
-
-// version returns the value of a version argument. It is empty for null, which OpenTofu
-// treats as no version.
-func (r *reader) version(e hcl.Expression, s *scope) (string, error) {
-	found, err := evaluation{reader: r, scope: s}.value(e, nil)
-	if err != nil || found.IsNull() {
-		return "", err
-	}
-	return textOf(found)
 }
 
 // local returns the directory of a local source. The directory is relative to the

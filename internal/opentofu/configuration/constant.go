@@ -26,8 +26,8 @@ const (
 // errNoElement is returned for an element that an object or list doesn't have.
 var errNoElement = errors.New("does not exist")
 
-func noElement(key string) error {
-	return fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+func (v evaluation) noElement(key string) error {
+	return v.errorf("depends on an element %q, which %w", key, errNoElement)
 }
 
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
@@ -39,12 +39,13 @@ type evaluation struct {
 	reader *reader
 	// scope resolves references. If nil, references are errors.
 	scope *scope
-	depth int
+	// subject is the name of the argument in errors.
+	subject string
+	depth   int
 }
 
-// constant returns the value of an expression as text.
-func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
-	return evaluation{reader: r, scope: s}.text(e)
+func (v evaluation) errorf(format string, args ...any) error {
+	return fmt.Errorf("the "+v.subject+" "+format, args...)
 }
 
 // value returns the value at a path of attributes and indexes in an expression. Instead
@@ -52,7 +53,7 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
-		return cty.NilVal, errors.New("the source refers to itself or has too many references")
+		return cty.NilVal, v.errorf("refers to itself or has too many references")
 	}
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -72,7 +73,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	case *hclsyntax.ConditionalExpr:
 		return v.condition(e, path)
 	case *hclsyntax.FunctionCallExpr:
-		return cty.NilVal, fmt.Errorf("the source calls the function %s", e.Name)
+		return cty.NilVal, v.errorf("calls the function %s", e.Name)
 	}
 	if len(path) > 0 {
 		return v.element(e, path)
@@ -92,7 +93,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
 	}
-	return cty.NilVal, errors.New("the source has an unsupported form")
+	return cty.NilVal, v.errorf("has an unsupported form")
 }
 
 // text returns the value of an expression as text. The value must be a string, a
@@ -102,7 +103,22 @@ func (v evaluation) text(e hcl.Expression) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textOf(found)
+	if found.IsNull() {
+		return "", v.errorf("is null")
+	}
+	text, ok := textOf(found)
+	if !ok {
+		return "", v.errorf("is not a string")
+	}
+	return text, nil
+}
+
+// optionalText is like text, but returns "" for null.
+func (v evaluation) optionalText(e hcl.Expression) (string, error) {
+	if found, err := v.value(e, nil); err == nil && found.IsNull() {
+		return "", nil
+	}
+	return v.text(e)
 }
 
 func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
@@ -113,7 +129,7 @@ func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
 			return cty.NilVal, err
 		}
 		if b.WriteString(text); b.Len() > maxConstant {
-			return cty.NilVal, fmt.Errorf("the source exceeds %d bytes", maxConstant)
+			return cty.NilVal, v.errorf("exceeds %d bytes", maxConstant)
 		}
 	}
 	return cty.StringVal(b.String()), nil
@@ -127,7 +143,7 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 	holds, err := convert.Convert(found, cty.Bool)
 	switch {
 	case err != nil || holds.IsNull():
-		return cty.NilVal, errors.New("a condition in the source is neither true nor false")
+		return cty.NilVal, v.errorf("has a condition that is neither true nor false")
 	case holds.True():
 		return v.value(e.TrueResult, path)
 	}
@@ -149,7 +165,7 @@ func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) 
 		operands = append(operands, found)
 	}
 	if isCollection && !isNull {
-		return cty.NilVal, errors.New("the source compares objects or lists")
+		return cty.NilVal, v.errorf("compares objects or lists")
 	}
 	return op.Impl.Call(operands)
 }
@@ -180,7 +196,7 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, noElement(path[0])
+		return cty.NilVal, v.noElement(path[0])
 	}
 	return v.value(found, path[1:])
 }
@@ -193,7 +209,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	if !ok {
 		found, ok := value(e)
 		if !ok || !found.Type().IsPrimitiveType() {
-			return cty.NilVal, errors.New("the source is not a string")
+			return cty.NilVal, v.errorf("is not a string")
 		}
 		return found, nil
 	}
@@ -201,11 +217,11 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 		return cty.StringVal(text), nil
 	}
 	if len(text) > maxConstant || tooComplex(text) {
-		return cty.NilVal, errors.New("the source is too long or nested too deeply")
+		return cty.NilVal, v.errorf("is too long or nested too deeply")
 	}
 	parsed, wrong := hclsyntax.ParseTemplate([]byte(text), e.Range().Filename, hcl.InitialPos)
 	if wrong.HasErrors() {
-		return cty.NilVal, errors.New("the source is not a valid template")
+		return cty.NilVal, v.errorf("is not a valid template")
 	}
 	return v.value(parsed, nil)
 }
@@ -214,19 +230,19 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
 	case v.scope == nil:
-		return cty.NilVal, fmt.Errorf("the source depends on %s, but references are not allowed here", name)
+		return cty.NilVal, v.errorf("depends on %s, but references are not allowed here", name)
 	case v.reader.keptBytes > maxKept:
 		return cty.NilVal, errors.New("the locals, variables, and arguments of the configuration are too large")
 	case root == "local" && len(path) > 0:
 		e, ok := v.scope.module.locals[path[0]]
 		if !ok {
-			return cty.NilVal, fmt.Errorf("the source depends on local.%s, which isn't declared", path[0])
+			return cty.NilVal, v.errorf("depends on local.%s, which isn't declared", path[0])
 		}
 		return v.value(e, path[1:])
 	case root == "var" && len(path) > 0:
 		return v.variable(path[0], path[1:])
 	default:
-		return cty.NilVal, fmt.Errorf("the source depends on %s, but only local values and variables are supported", name)
+		return cty.NilVal, v.errorf("depends on %s, but only local values and variables are supported", name)
 	}
 }
 

@@ -51,9 +51,13 @@ type Call struct {
 	// expression that cannot be resolved. In this case, the module can require any
 	// version of any provider.
 	Source string
-	// Version is the version constraint. It can be empty.
-	Version  string
-	Position stricthcl.Position
+	// Version is the version constraint. It can be empty. It is also empty if the version
+	// is an expression that cannot be resolved.
+	Version string
+	// IsUnresolved reports whether the source or the version is an expression that cannot
+	// be resolved.
+	IsUnresolved bool
+	Position     stricthcl.Position
 	// Reason explains why the module was not read, for example "the module is not
 	// installed". It is empty for calls that are passed to [Options.Fetch].
 	Reason string

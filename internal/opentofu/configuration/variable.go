@@ -3,7 +3,6 @@ package configuration
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -89,16 +88,16 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	s := v.scope
 	declared, ok := s.module.variables[name]
 	if !ok {
-		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which isn't declared", name)
+		return cty.NilVal, v.errorf("depends on var.%s, which isn't declared", name)
 	}
 	if s.unknown {
-		return cty.NilVal, fmt.Errorf("the source depends on var.%s, whose value is unknown to tofu-oci", name)
+		return cty.NilVal, v.errorf("depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
 	t, defaults, err := declared.constraint()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	e, from, err := s.argument(name, declared, t)
+	e, from, err := v.argument(name, declared, t)
 	if err != nil {
 		return cty.NilVal, err
 	}
@@ -116,7 +115,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	if t, ok = elementType(t, path); !ok {
-		return cty.NilVal, fmt.Errorf("the source depends on an element that the type of var.%s doesn't have", name)
+		return cty.NilVal, v.errorf("depends on an element that the type of var.%s doesn't have", name)
 	}
 	if !found.IsNull() && !found.Type().IsPrimitiveType() {
 		return found, nil
@@ -141,7 +140,7 @@ func (v evaluation) withDefaults(e hcl.Expression, path []string, defaults *type
 				if inner != nil && !other.IsNull() {
 					other = inner.Apply(other)
 				}
-				return elementOf(other, path[i+1:])
+				return v.elementOf(other, path[i+1:])
 			}
 		}
 		defaults = inner
@@ -150,13 +149,13 @@ func (v evaluation) withDefaults(e hcl.Expression, path []string, defaults *type
 }
 
 // elementOf returns the element at a path in a value.
-func elementOf(found cty.Value, path []string) (cty.Value, error) {
+func (v evaluation) elementOf(found cty.Value, path []string) (cty.Value, error) {
 	for _, key := range path {
 		t := found.Type()
 		index, err := strconv.Atoi(key)
 		switch {
 		case found.IsNull() || !found.IsKnown():
-			return cty.NilVal, noElement(key)
+			return cty.NilVal, v.noElement(key)
 		case t.IsObjectType() && t.HasAttribute(key):
 			found = found.GetAttr(key)
 		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
@@ -164,7 +163,7 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 		case (t.IsListType() || t.IsTupleType()) && err == nil && index >= 0 && index < found.LengthInt():
 			found = found.Index(cty.NumberIntVal(int64(index)))
 		default:
-			return cty.NilVal, noElement(key)
+			return cty.NilVal, v.noElement(key)
 		}
 	}
 	if !found.IsNull() && !found.Type().IsPrimitiveType() {
@@ -174,7 +173,8 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 }
 
 // argument returns the expression for a variable's value and the expression's scope.
-func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
+func (v evaluation) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
+	s := v.scope
 	if e, given := s.arguments[name]; given {
 		return e, s.caller, nil
 	}
@@ -194,9 +194,9 @@ func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expres
 	}
 	switch {
 	case given:
-		return nil, nil, fmt.Errorf("the source depends on var.%s, and TF_VAR_%s is invalid or too long", name, name)
+		return nil, nil, v.errorf("depends on var.%s, and TF_VAR_%s is invalid or too long", name, name)
 	case declared.value == nil:
-		return nil, nil, fmt.Errorf("the source depends on var.%s, which has no value", name)
+		return nil, nil, v.errorf("depends on var.%s, which has no value", name)
 	}
 	return declared.value, nil, nil
 }
