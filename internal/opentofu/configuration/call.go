@@ -57,10 +57,18 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	return c, true
 }
 
-// overrides applies a call from an override file to an existing call.
-func (c call) overrides(calls map[string]call, name string) {
-	there, exists := calls[name]
-	if !exists {
+// addCall adds a call to a module. A call in an override file changes an existing call.
+func (r *reader) addCall(m *module, c call, name string, override bool) {
+	there, exists := m.calls[name]
+	switch {
+	case override && !exists:
+		r.add(c.at, "an override file cannot add module %q", name)
+		return
+	case !override && exists:
+		r.add(c.at, "module %q is already called at %s", name, there.at)
+		return
+	case !override:
+		m.calls[name] = c
 		return
 	}
 	if c.sourceExpr != nil {
@@ -70,7 +78,7 @@ func (c call) overrides(calls map[string]call, name string) {
 		there.versionExpr = c.versionExpr
 	}
 	maps.Copy(there.arguments, c.arguments)
-	calls[name] = there
+	m.calls[name] = there
 }
 
 // resolve returns the call with its source and version resolved in a scope.

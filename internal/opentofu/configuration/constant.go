@@ -172,16 +172,16 @@ func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) 
 
 // element follows a path into an object or list.
 func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) {
+	if isNull(e) {
+		return cty.NilVal, v.errorf("depends on an element %q of null", path[0])
+	}
 	var found hcl.Expression
 	if pairs, wrong := hcl.ExprMap(e); !wrong.HasErrors() {
 		v.reader.steps += len(pairs)
 		for _, pair := range pairs {
-			key, ok := primitive(pair.Key)
-			if computed, is := pair.Key.(*hclsyntax.ObjectConsKeyExpr); is && !ok {
-				var err error
-				if key, err = v.text(computed.Wrapped); err != nil {
-					return cty.NilVal, err
-				}
+			key, err := v.key(pair.Key)
+			if err != nil {
+				return cty.NilVal, err
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -201,6 +201,17 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 	return v.value(found, path[1:])
 }
 
+// key returns a key of an object. Names are keys, even if they are the names of values.
+func (v evaluation) key(e hcl.Expression) (string, error) {
+	if native, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if key, ok := primitive(native); ok {
+			return key, nil
+		}
+		e = native.Wrapped
+	}
+	return v.text(e)
+}
+
 // json returns the value of an expression in JSON syntax. If references are allowed,
 // strings are templates.
 func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
@@ -208,7 +219,7 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	text, ok := literal(e)
 	if !ok {
 		found, ok := value(e)
-		if !ok || !found.Type().IsPrimitiveType() {
+		if !ok || !found.IsNull() && !found.Type().IsPrimitiveType() {
 			return cty.NilVal, v.errorf("is not a string")
 		}
 		return found, nil
@@ -237,6 +248,9 @@ func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 		e, ok := v.scope.module.locals[path[0]]
 		if !ok {
 			return cty.NilVal, v.errorf("depends on local.%s, which isn't declared", path[0])
+		}
+		if e == nil {
+			return cty.NilVal, v.errorf("depends on local.%s, which is declared twice", path[0])
 		}
 		return v.value(e, path[1:])
 	case root == "var" && len(path) > 0:

@@ -3,6 +3,7 @@ package configuration
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -42,6 +43,24 @@ type variable struct {
 	kind hcl.Expression
 	// notNull reports whether the default replaces null.
 	notNull bool
+	// OpenTofu rejects sources and versions that depend on variables that are sensitive,
+	// ephemeral, or dynamic (const = false), and variables that are declared twice.
+	isSensitive, isEphemeral, isDynamic, isTwice bool
+}
+
+// refused explains why OpenTofu rejects references to the variable, or returns "".
+func (b variable) refused() string {
+	switch {
+	case b.isTwice:
+		return "is declared twice"
+	case b.isSensitive:
+		return "is sensitive"
+	case b.isEphemeral:
+		return "is ephemeral"
+	case b.isDynamic:
+		return "is not constant"
+	}
+	return ""
 }
 
 // constraint returns the variable's type, and the defaults of optional attributes.
@@ -90,6 +109,9 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	if !ok {
 		return cty.NilVal, v.errorf("depends on var.%s, which isn't declared", name)
 	}
+	if reason := declared.refused(); reason != "" {
+		return cty.NilVal, v.errorf("depends on var.%s, which %s", name, reason)
+	}
 	if s.unknown {
 		return cty.NilVal, v.errorf("depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
@@ -102,14 +124,18 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	v.scope = from
-	if declared.notNull && declared.value != nil {
+	if declared.notNull {
 		if given, err := v.value(e, nil); err == nil && given.IsNull() {
-			e, v.scope = declared.value, nil
+			if e, v.scope = declared.value, nil; e == nil || isNull(e) {
+				return cty.NilVal, v.errorf("depends on var.%s, which must not be null", name)
+			}
 		}
 	}
 	found, err := v.withDefaults(e, path, defaults)
 	if errors.Is(err, errNoElement) && isOptional(t, path) {
-		return cty.NullVal(cty.DynamicPseudoType), nil
+		if parent, err := v.withDefaults(e, path[:len(path)-1], defaults); err == nil && !parent.IsNull() {
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		}
 	}
 	if err != nil {
 		return cty.NilVal, err
@@ -154,8 +180,8 @@ func (v evaluation) elementOf(found cty.Value, path []string) (cty.Value, error)
 		t := found.Type()
 		index, err := strconv.Atoi(key)
 		switch {
-		case found.IsNull() || !found.IsKnown():
-			return cty.NilVal, v.noElement(key)
+		case found.IsNull():
+			return cty.NilVal, v.errorf("depends on an element %q of null", key)
 		case t.IsObjectType() && t.HasAttribute(key):
 			found = found.GetAttr(key)
 		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
@@ -267,23 +293,37 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	return values
 }
 
-// named reads locals and variables. Blocks in override files take precedence.
-func (r *reader) named(m *module, b *hcl.Block) {
+// named reads locals and variables. Blocks in override files change existing ones.
+func (r *reader) named(m *module, b *hcl.Block, override bool) {
 	all, _ := b.Body.JustAttributes() // validation blocks are ignored
+	kept := r.kept(all)
 	if b.Type == "locals" {
-		maps.Copy(m.locals, r.kept(all))
+		for name, e := range kept {
+			switch _, exists := m.locals[name]; {
+			case override == exists:
+				m.locals[name] = e
+			case exists:
+				m.locals[name] = nil // declared twice
+			}
+		}
 		return
 	}
-	v, kept := m.variables[b.Labels[0]], r.kept(all)
+	v, exists := m.variables[b.Labels[0]]
+	if override && !exists {
+		return
+	}
+	v.isTwice = v.isTwice || exists && !override
 	if e, given := kept["default"]; given {
 		v.value = e
 	}
 	if e, given := kept["type"]; given {
 		v.kind = e
 	}
-	if e, given := kept["nullable"]; given {
-		found, ok := value(e)
-		v.notNull = ok && found.Type() == cty.Bool && !found.IsNull() && found.False()
+	for name, flag := range map[string]*bool{"sensitive": &v.isSensitive, "ephemeral": &v.isEphemeral, "nullable": &v.notNull, "const": &v.isDynamic} {
+		if e, given := kept[name]; given {
+			text, _ := primitive(e)
+			*flag = text == fmt.Sprint(name == "sensitive" || name == "ephemeral")
+		}
 	}
 	m.variables[b.Labels[0]] = v
 }
