@@ -173,7 +173,7 @@ func TestRootsMatchTofu(t *testing.T) {
 				}
 				return
 			}
-			var theirs []string
+			theirs := []string{}
 			for _, m := range installedIn(t, dir) {
 				if m.Version != "" {
 					source, _, _ := strings.Cut(m.Source, "//")
@@ -182,7 +182,7 @@ func TestRootsMatchTofu(t *testing.T) {
 			}
 			slices.Sort(theirs)
 			theirs = slices.Compact(theirs)
-			if diff := cmp.Diff(c.want, append([]string{}, theirs...)); diff != "" {
+			if diff := cmp.Diff(c.want, theirs); diff != "" {
 				t.Errorf("OpenTofu (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.unresolved, unresolved); diff != "" {
@@ -229,8 +229,9 @@ func (w *rootWorld) selected(t *testing.T, c rootCase, dir string) (modules, unr
 			} `json:"direct_modules"`
 		}
 	}
+	modules = []string{}
 	if len(output) == 0 {
-		return nil, nil, code
+		return modules, nil, code
 	}
 	if err := json.Unmarshal(output, &document); err != nil {
 		t.Fatal(err)

@@ -7,9 +7,11 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
 )
 
 // call is a module block.
@@ -84,13 +86,34 @@ func (r *reader) addCall(m *module, c call, name string, override bool) {
 // resolve returns the call with its source and version resolved in a scope.
 func (r *reader) resolve(c call, s *scope) call {
 	c.source, c.unresolved = evaluation{reader: r, scope: s, subject: "source"}.text(c.sourceExpr)
+	if c.source == "" && c.unresolved == nil {
+		r.add(c.at, "the source is empty")
+	}
 	if c.versionExpr == nil {
 		return c
 	}
-	var err error
-	c.version, err = evaluation{reader: r, scope: s, subject: "version"}.optionalText(c.versionExpr)
-	c.unresolved = cmp.Or(c.unresolved, err)
+	version, isNull, err := evaluation{reader: r, scope: s, subject: "version"}.optionalText(c.versionExpr)
+	if err != nil || isNull {
+		c.unresolved = cmp.Or(c.unresolved, err)
+		return c
+	}
+	c.version = version
+	r.checkVersion(c)
 	return c
+}
+
+// checkVersion rejects versions that OpenTofu rejects. The version can't be empty, and
+// only modules in registries have versions.
+func (r *reader) checkVersion(c call) {
+	at := stricthcl.PositionOf(c.versionExpr.Range())
+	if _, err := provider.ParseModuleConstraint(c.version); err != nil {
+		r.add(at, "%w", err)
+	} else if strings.TrimSpace(c.version) == "" {
+		r.add(at, "the version is empty")
+	}
+	if _, err := tfaddr.ParseModuleSource(c.source); err != nil && c.unresolved == nil {
+		r.add(at, "a module can have a version only if its source is in a module registry")
+	}
 }
 
 // local returns the directory of a local source. The directory is relative to the

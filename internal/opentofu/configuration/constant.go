@@ -26,6 +26,13 @@ const (
 // errNoElement is returned for an element that an object or list doesn't have.
 var errNoElement = errors.New("does not exist")
 
+// errUnsupported is returned for expressions that OpenTofu might be able to evaluate.
+var errUnsupported = errors.New("")
+
+func (v evaluation) unsupported(format string, args ...any) error {
+	return fmt.Errorf("%w%w", v.errorf(format, args...), errUnsupported)
+}
+
 func (v evaluation) noElement(key string) error {
 	return v.errorf("depends on an element %q, which %w", key, errNoElement)
 }
@@ -73,7 +80,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	case *hclsyntax.ConditionalExpr:
 		return v.condition(e, path)
 	case *hclsyntax.FunctionCallExpr:
-		return cty.NilVal, v.errorf("calls the function %s", e.Name)
+		return cty.NilVal, v.unsupported("calls the function %s", e.Name)
 	}
 	if len(path) > 0 {
 		return v.element(e, path)
@@ -93,7 +100,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
 	}
-	return cty.NilVal, v.errorf("has an unsupported form")
+	return cty.NilVal, v.unsupported("has an unsupported form")
 }
 
 // text returns the value of an expression as text. The value must be a string, a
@@ -113,12 +120,13 @@ func (v evaluation) text(e hcl.Expression) (string, error) {
 	return text, nil
 }
 
-// optionalText is like text, but returns "" for null.
-func (v evaluation) optionalText(e hcl.Expression) (string, error) {
+// optionalText is like text, but also accepts null.
+func (v evaluation) optionalText(e hcl.Expression) (text string, isNull bool, err error) {
 	if found, err := v.value(e, nil); err == nil && found.IsNull() {
-		return "", nil
+		return "", true, nil
 	}
-	return v.text(e)
+	text, err = v.text(e)
+	return text, false, err
 }
 
 func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
@@ -144,10 +152,16 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 	switch {
 	case err != nil || holds.IsNull():
 		return cty.NilVal, v.errorf("has a condition that is neither true nor false")
-	case holds.True():
-		return v.value(e.TrueResult, path)
 	}
-	return v.value(e.FalseResult, path)
+	result, other := e.TrueResult, e.FalseResult
+	if holds.False() {
+		result, other = other, result
+	}
+	// OpenTofu evaluates both results.
+	if _, err := v.value(other, nil); err != nil && !errors.Is(err, errUnsupported) {
+		return cty.NilVal, err
+	}
+	return v.value(result, path)
 }
 
 func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) (cty.Value, error) {
@@ -256,7 +270,7 @@ func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	case root == "var" && len(path) > 0:
 		return v.variable(path[0], path[1:])
 	default:
-		return cty.NilVal, v.errorf("depends on %s, but only local values and variables are supported", name)
+		return cty.NilVal, v.unsupported("depends on %s, but only local values and variables are supported", name)
 	}
 }
 

@@ -113,7 +113,7 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 		return cty.NilVal, v.errorf("depends on var.%s, which %s", name, reason)
 	}
 	if s.unknown {
-		return cty.NilVal, v.errorf("depends on var.%s, whose value is unknown to tofu-oci", name)
+		return cty.NilVal, v.unsupported("depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
 	t, defaults, err := declared.constraint()
 	if err != nil {
