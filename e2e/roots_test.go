@@ -274,3 +274,79 @@ func (w *rootWorld) compareLocks(t *testing.T, c rootCase, dir string) {
 		t.Errorf("locked providers (-OpenTofu +tofu-oci):\n%s", diff)
 	}
 }
+
+// TestInstalledModulesMatchTofu changes configurations after init. tofu-oci lock must read
+// an installed module only if the next tofu init keeps it.
+func TestInstalledModulesMatchTofu(t *testing.T) {
+	t.Parallel()
+	w := newRootWorld(t)
+	source := func(source string) string { return "module \"a\" {\n  source = \"" + source + "\"\n}\n" }
+	for name, test := range map[string]struct {
+		before, after string
+		kept          bool
+	}{
+		"equal":                   {calls("a", `"1.0.0"`), calls("a", `"= 1.0.0"`), true},
+		"wider":                   {calls("a", `"1.0.0"`), calls("a", `"~> 1.0"`), true},
+		"pessimistic, major":      {calls("a", `"2.0.0"`), calls("a", `"~> 1"`), true},
+		"no constraint":           {calls("a", `"1.0.0"`), calls("a", "null"), true},
+		"newer":                   {calls("a", `"1.0.0"`), calls("a", `"> 1.0"`), false},
+		"pre-release":             {calls("a", `"3.0.0-rc1"`), calls("a", `">= 3.0.0-rc1"`), true},
+		"no longer a pre-release": {calls("a", `"3.0.0-rc1"`), calls("a", `">= 2.0"`), false},
+		"four numbers":            {calls("a", `"1.0.0"`), calls("a", `"1.0.0.0"`), true},
+		"prefixed":                {calls("prefixed", ""), calls("prefixed", `"v2.0.0"`), true},
+		"default host":            {source("acme/a/test"), source("registry.opentofu.org/acme/a/test"), true},
+		"another host":            {source("acme/a/test"), source("modules.example.com/acme/a/test"), false},
+		"from another host":       {source("modules.example.com/acme/a/test"), source("acme/a/test"), false},
+		"host in capitals":        {source("modules.example.com/acme/a/test"), source("Modules.Example.com/acme/a/test"), true},
+		"another module":          {source("acme/a/test"), source("acme/many/test"), false},
+		"subdirectory":            {source("acme/nested/test"), source("acme/nested/test//sub"), false},
+		"other subdirectory":      {source("acme/nested/test//other"), source("acme/nested/test//sub"), false},
+		"URL":                     {source("acme/a/test"), source(w.url + "/archives/a/1.0.0?archive=zip"), false},
+		"from a URL":              {source(w.url + "/archives/a/1.0.0?archive=zip"), source("acme/a/test"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			get := func(config string) []installedModule {
+				write(t, filepath.Join(dir, "main.tf"), config)
+				output(t, w.command(t, rootCase{}, dir, programs.tofu, "get", "-no-color"))
+				return installedIn(t, dir)
+			}
+			before := get(test.before)
+			write(t, filepath.Join(dir, "main.tf"), test.after)
+			text, err := w.command(t, rootCase{}, dir, programs.tofuOCI, "lock", "--dry-run", "--ca-file", world.caFile).CombinedOutput()
+			if isRead := !strings.Contains(string(text), "are unknown"); err != nil || isRead != test.kept {
+				t.Errorf("%v\n%s", err, text)
+			}
+			if kept := cmp.Equal(before, get(test.after)); kept != test.kept {
+				t.Errorf("tofu keeps the module: %v", kept)
+			}
+		})
+	}
+}
+
+// TestRootCommands checks that sync and exec use the same modules as mirror --root.
+func TestRootCommands(t *testing.T) {
+	t.Parallel()
+	w := newRootWorld(t)
+	// 1. sync
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "live", "one", "main.tf"), calls("a", `"~> 1"`)+calls("prefixed", ""))
+	write(t, filepath.Join(dir, "live", "two", "main.tf"), calls("many", `"<  1.10, != 1.9.9.0"`))
+	write(t, filepath.Join(dir, "mirror.hcl"), "version = 1\nroots = [\"live/*\"]\ntarget \"main\" {\n  repository = \"oci-layout:p/{type}\"\n  modules = \"oci-layout:m/{name}\"\n}\n")
+	text, err := w.command(t, rootCase{}, dir, programs.tofuOCI, "sync", "plan", "--ca-file", world.caFile).CombinedOutput()
+	t.Logf("%v\n%s", err, text)
+	for _, m := range []string{"a/test 2.1.0", "prefixed/test 2.0.0", "many/test 0.10.1"} {
+		name, version, _ := strings.Cut(m, " ")
+		if !regexp.MustCompile(`acme/` + name + ` +` + regexp.QuoteMeta(version)).Match(text) {
+			t.Errorf("sync doesn't select %s", m)
+		}
+	}
+	// 2. exec
+	write(t, filepath.Join(dir, "exec", "main.tf"), calls("a", `"~> 1"`)+calls("many", "max(1, 2)"))
+	write(t, filepath.Join(dir, "exec", ".terraform.lock.hcl"), "")
+	text, err = w.command(t, rootCase{}, filepath.Join(dir, "exec"), programs.tofuOCI, "exec", "--cache", t.TempDir(), "--ca-file", world.caFile, "--", programs.tofu, "init", "-input=false", "-no-color").CombinedOutput()
+	if !strings.Contains(string(text), `("acme/many/test"): the version calls the function max`) {
+		t.Errorf("exec doesn't report the unresolved call: %v\n%s", err, text)
+	}
+}

@@ -11,7 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
+
+	goversion "github.com/hashicorp/go-version"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+	svchost "github.com/hashicorp/terraform-svchost"
 )
 
 // record is an entry in modules.json, the list of modules that init installed.
@@ -58,13 +61,13 @@ func (r *reader) readInstalled(root string) installed {
 	return in
 }
 
-// find returns a call's record, or explains why no record matches.
-func (in installed) find(key string, c call) (record, string) {
+// findInstalled returns a call's record, or explains why no record matches.
+func (r *reader) findInstalled(in installed, key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
 		return record{}, "the module is not installed"
 	}
-	if c.source != "" && !sameSource(c.source, found.Source) {
+	if c.source != "" && !r.sameSource(c.source, found.Source) {
 		return record{}, fmt.Sprintf("the module is installed from %q", found.Source)
 	}
 	if c.version != "" && !allows(c.version, found.Version) {
@@ -74,24 +77,26 @@ func (in installed) find(key string, c call) (record, string) {
 }
 
 // sameSource reports whether a module was installed from a source. init writes sources
-// in a canonical form. Registry sources contain the host. Other sources are written as
-// URLs, which are assumed to be equal.
-func sameSource(source, written string) bool {
-	address, _, _ := strings.Cut(source, "//")
-	parts := strings.Split(address, "/")
-	if len(parts) != 3 || strings.ContainsAny(address, ".:?@") {
-		return true
+// in a canonical form. Sources outside of registries are written as URLs, which are
+// assumed to be equal.
+func (r *reader) sameSource(source, written string) bool {
+	called, err := tfaddr.ParseModuleSource(source)
+	found, writtenErr := tfaddr.ParseModuleSource(written)
+	if err != nil || writtenErr != nil {
+		return (err == nil) == (writtenErr == nil)
 	}
-	return strings.HasSuffix("/"+written, "/"+source)
+	if address, _, _ := strings.Cut(source, "//"); strings.Count(address, "/") == 2 {
+		called.Package.Host = svchost.Hostname(r.host())
+	}
+	return called == found
 }
 
+// allows reports whether init keeps an installed version. Unlike for new installations,
+// it has no special rule for pre-releases.
 func allows(constraint, version string) bool {
-	c, err := provider.ParseModuleConstraint(constraint)
-	if err != nil {
-		return true // the client verifies these sources
-	}
-	v, err := provider.ParseVersion(version)
-	return err == nil && c.Allows(v)
+	c, err := goversion.NewConstraint(constraint)
+	v, versionErr := goversion.NewVersion(version)
+	return err == nil && versionErr == nil && c.Check(v)
 }
 
 // dir returns the module's directory and the directory of its package. The module and
