@@ -25,8 +25,8 @@ import (
 type rootModule struct {
 	// versions lists the versions as the registry writes them.
 	versions []string
-	// files contains the files in all versions. Each version also has a main.tf that
-	// requires a provider of its own.
+	// files contains the files in all versions. Each version also has a marker.tf that
+	// requires a separate provider.
 	files map[string]string
 }
 

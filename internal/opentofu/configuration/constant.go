@@ -149,8 +149,7 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 		return cty.NilVal, err
 	}
 	holds, err := convert.Convert(found, cty.Bool)
-	switch {
-	case err != nil || holds.IsNull():
+	if err != nil || holds.IsNull() {
 		return cty.NilVal, v.errorf("has a condition that is neither true nor false")
 	}
 	result, other := e.TrueResult, e.FalseResult

@@ -11,10 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 
 	goversion "github.com/hashicorp/go-version"
 	tfaddr "github.com/hashicorp/terraform-registry-address"
-	svchost "github.com/hashicorp/terraform-svchost"
 )
 
 // record is an entry in modules.json, the list of modules that init installed.
@@ -61,13 +61,13 @@ func (r *reader) readInstalled(root string) installed {
 	return in
 }
 
-// findInstalled returns a call's record, or explains why no record matches.
-func (r *reader) findInstalled(in installed, key string, c call) (record, string) {
+// find returns a call's record, or explains why no record matches.
+func (in installed) find(key string, c call) (record, string) {
 	found, ok := in.records[key]
 	if !ok {
 		return record{}, "the module is not installed"
 	}
-	if c.source != "" && !r.sameSource(c.source, found.Source) {
+	if c.source != "" && !sameSource(c.source, found.Source) {
 		return record{}, fmt.Sprintf("the module is installed from %q", found.Source)
 	}
 	if c.version != "" && !allows(c.version, found.Version) {
@@ -79,14 +79,19 @@ func (r *reader) findInstalled(in installed, key string, c call) (record, string
 // sameSource reports whether a module was installed from a source. init writes sources
 // in a canonical form. Sources outside of registries are written as URLs, which are
 // assumed to be equal.
-func (r *reader) sameSource(source, written string) bool {
+func sameSource(source, written string) bool {
 	called, err := tfaddr.ParseModuleSource(source)
 	found, writtenErr := tfaddr.ParseModuleSource(written)
 	if err != nil || writtenErr != nil {
 		return (err == nil) == (writtenErr == nil)
 	}
+	// Without a host, the module can be from the default registry of either program,
+	// because --terraform can be used in a directory that tofu initialized.
 	if address, _, _ := strings.Cut(source, "//"); strings.Count(address, "/") == 2 {
-		called.Package.Host = svchost.Hostname(r.host())
+		called.Package.Host = provider.DefaultHost
+		if found.Package.Host == tfaddr.DefaultModuleRegistryHost {
+			found.Package.Host = provider.DefaultHost
+		}
 	}
 	return called == found
 }

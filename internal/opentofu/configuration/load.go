@@ -181,7 +181,7 @@ func (w *walker) locate(ctx context.Context, from place, c call, to place) (plac
 	if w.options.Fetch != nil {
 		return w.fetch(ctx, c, to)
 	}
-	rec, reason := w.findInstalled(w.installed, to.key, c)
+	rec, reason := w.installed.find(to.key, c)
 	if path, ok := local(rec.Source); ok && c.source == "" {
 		return w.locateLocal(from, c, to, path)
 	}

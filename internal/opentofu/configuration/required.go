@@ -129,7 +129,7 @@ func (r *reader) address(at stricthcl.Position, parts ...string) provider.Addres
 	return a
 }
 
-// host returns the default host of provider and module addresses.
+// host returns the default host of provider addresses.
 func (r *reader) host() string {
 	if r.options.Terraform {
 		return tfaddr.DefaultProviderRegistryHost.String()

@@ -44,7 +44,7 @@ type variable struct {
 	// notNull reports whether the default replaces null.
 	notNull bool
 	// OpenTofu rejects sources and versions that depend on variables that are sensitive,
-	// ephemeral, or dynamic (const = false), and variables that are declared twice.
+	// ephemeral, not constant, or declared twice.
 	isSensitive, isEphemeral, isDynamic, isTwice bool
 }
 
