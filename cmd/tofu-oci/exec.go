@@ -125,6 +125,9 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 			cmd.out.Debug.Log("program", "path", cmd.c.Args().First())
 		},
 		Left: func(a provider.Address, why string) { cmd.out.Note("not downloading %s: %s", a, why) },
+		Unresolved: func(c configuration.Call) {
+			cmd.out.Warn("the providers that this module requires are unknown: %s", c)
+		},
 	}
 	o.Reading = func(terraform bool) configuration.Options {
 		return configuration.FromEnvironment(os.Environ(), terraform, o.Command...)

@@ -38,7 +38,8 @@ type ModuleItem struct {
 	Evidence []EvidenceItem `json:"evidence,omitempty"`
 }
 
-// DirectCalls warns about module calls that cannot be redirected.
+// DirectCalls warns about module calls that cannot be redirected. Calls that cannot be
+// resolved make the run incomplete.
 func (o *Report) DirectCalls(calls []module.DirectCall) {
 	o.direct = calls
 	for _, c := range calls {

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -279,7 +280,11 @@ func (o *Report) Finish() error {
 	} else if o.plan != nil {
 		_, _ = fmt.Fprintln(o.stdout, o.plan)
 	}
-	return explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
+	err := explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
+	if err == nil && slices.ContainsFunc(o.direct, func(c module.DirectCall) bool { return c.IsUnresolved }) {
+		err = &explain.ExitError{Code: explain.ExitPartly}
+	}
+	return err
 }
 
 // writeDigests writes the file for --digest-file, unless the result has no digest.

@@ -79,6 +79,10 @@ type Options struct {
 	// filesystem_mirror, that no lock file selects it (unless OnlyLocked is set), that it
 	// is neither available nor required, or that OpenTofu uses its successor instead.
 	Left func(a provider.Address, reason string)
+	// Unresolved, if not nil, is called for each module call that cannot be resolved if
+	// the command might install providers. The module can require providers that no lock
+	// file selects.
+	Unresolved func(c configuration.Call)
 
 	// Sealed, if not nil, restricts the command to a bundle. It implies OnlyLocked.
 	Sealed *Sealed
@@ -194,6 +198,9 @@ func (o Options) complete() Options {
 	}
 	if o.Left == nil {
 		o.Left = func(provider.Address, string) {}
+	}
+	if o.Unresolved == nil {
+		o.Unresolved = func(configuration.Call) {}
 	}
 	return o
 }

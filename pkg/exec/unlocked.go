@@ -54,11 +54,16 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 	if !o.installs() {
 		return false, nil
 	}
+	found, _ := c.required() // the command also reports the error
+	for _, call := range found.Unread {
+		if call.IsUnresolved {
+			o.Unresolved(call)
+		}
+	}
 	if o.OnlyLocked {
 		return false, cmp.Or(o.checkPluginDir(c), o.checkLocked(ctx, c, wanted))
 	}
 	keeps := c.hasOCI() && toolOf(o.Command) == toolOpenTofu && o.readsOCI(ctx, program)
-	found, _ := c.required() // the command also reports the error
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}

@@ -54,6 +54,9 @@ type Locked struct {
 
 	// narrower is an additional constraint that is not recorded in the file.
 	narrower provider.Constraint
+	// isRequired reports whether the configuration requires the provider and all of its
+	// modules are known.
+	isRequired bool
 }
 
 // Change describes how [Directory] changes a lock file.
@@ -140,7 +143,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	for _, named := range o.Named {
 		l := Locked{Requirement: named}
 		if i := slices.IndexFunc(found.Required, func(r provider.Requirement) bool { return r.Address == named.Address }); i >= 0 {
-			l = Locked{Requirement: found.Required[i], narrower: named.Constraint}
+			l = Locked{Requirement: found.Required[i], narrower: named.Constraint, isRequired: len(found.Unread) == 0}
 		}
 		wanted = append(wanted, l)
 		_, is := named.Constraint.Exact()
@@ -148,9 +151,9 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 	}
 	for _, call := range found.Unread {
 		c.Unread = append(c.Unread, call.String())
-		// If the module's source is known, versions can be selected even if the module
-		// is not installed.
-		c.Incomplete = c.Incomplete || call.Source == "" && !exact
+		// If the call is resolved, versions can be selected even if the module is not
+		// installed.
+		c.Incomplete = c.Incomplete || call.IsUnresolved && !exact
 	}
 	if len(o.Named) > 0 {
 		return wanted
@@ -160,7 +163,7 @@ func (c *Change) require(found configuration.Configuration, o FileOptions) (want
 			c.Skipped = append(c.Skipped, r.Address)
 			continue
 		}
-		wanted = append(wanted, Locked{Requirement: r})
+		wanted = append(wanted, Locked{Requirement: r, isRequired: len(found.Unread) == 0})
 	}
 	return wanted
 }
@@ -252,11 +255,14 @@ func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions)
 func (l *Locked) version(ctx context.Context, src provider.Source, required provider.Constraint, o FileOptions) (provider.Version, error) {
 	a := l.Requirement.Address
 	if l.Previous != nil && !o.Upgrade {
-		// Without a constraint, any locked version is kept, including a pre-release.
-		if v := l.Previous.Version; !required.IsZero() && !required.Allows(v) {
+		v := l.Previous.Version
+		switch isAllowed := required.Allows(v); {
+		case !isAllowed && !required.IsZero():
 			return v, fmt.Errorf("%s: the %w version %s does not meet %q", a, ErrLocked, v, required)
+		case !isAllowed && l.isRequired: // tofu init refuses it, too
+			return v, fmt.Errorf("%s: the %w version %s is a pre-release, which only an exact constraint allows", a, ErrLocked, v)
 		}
-		return l.Previous.Version, nil
+		return v, nil
 	}
 	if o.incomplete {
 		return provider.Version{}, fmt.Errorf("%s: no version is selected, because %w", a, ErrIncomplete)

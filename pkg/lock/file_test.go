@@ -46,6 +46,30 @@ func read(t *testing.T, path string) string {
 	return string(data)
 }
 
+// TestDirectoryPreRelease checks that a locked pre-release is kept without a constraint
+// only if a module that isn't installed might require it, because tofu init refuses it.
+func TestDirectoryPreRelease(t *testing.T) {
+	t.Parallel()
+	const requires = "terraform {\n required_providers {\n thing = { source = \"" + thing + "\" }\n }\n}\n"
+	for config, isKept := range map[string]bool{
+		requires: false,
+		requires + "module \"m\" {\n source = \"acme/m/aws\"\n}\n": true,
+	} {
+		s := newFakeSource(t, thing, "1.0.0", "2.0.0-rc1")
+		path := lockFile(t, file(t, []string{thing, "2.0.0-rc1"}), "")
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "main.tf"), []byte(config), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := lock.Directory(t.Context(), s, filepath.Dir(path), lock.FileOptions{})
+		if err != nil || len(c.Providers) != 1 {
+			t.Fatalf("%d providers, %v", len(c.Providers), err)
+		}
+		if got := c.Providers[0].Err; isKept != (got == nil) || !isKept && !errors.Is(got, lock.ErrLocked) {
+			t.Errorf("kept %v: %v", isKept, got)
+		}
+	}
+}
+
 // TestDirectorySelects checks which version is locked, and the error if no version can
 // be locked.
 func TestDirectorySelects(t *testing.T) {

@@ -51,3 +51,13 @@ func TestParseReference(t *testing.T) {
 		}
 	}
 }
+
+// TestReferenceVersionError checks that the error shows the position of the problem once.
+func TestReferenceVersionError(t *testing.T) {
+	t.Parallel()
+	_, err := module.ParseReference("oci://ghcr.io/acme/vpc@v1.0.7")
+	want := `invalid module reference "oci://ghcr.io/acme/vpc@v1.0.7": the version after @ is invalid: a "v" prefix should not be used (at character 24)`
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

@@ -57,7 +57,8 @@ type Closure struct {
 	// Providers contains the requirements of each configuration, sorted and without
 	// duplicates. A provider can have several requirements.
 	Providers []provider.Requirement
-	// Direct contains the calls to modules that are not in a module registry, sorted.
+	// Direct contains the calls that a CLI configuration cannot redirect, sorted. If some
+	// of them are unresolved, Modules and Providers might be incomplete.
 	Direct []DirectCall
 	// Roots maps the elements of Modules and Providers, as returned by String, to the
 	// directories of the root modules that require them, in the order in which the
@@ -149,7 +150,7 @@ func (c *Closure) read(ctx context.Context) error {
 		c.addRoot(r.String())
 	}
 	for _, call := range found.Unread {
-		c.addDirect(call, DirectCall{Reason: call.Reason, IsUnread: true})
+		c.addDirect(call, DirectCall{Reason: call.Reason, IsUnread: true, IsUnresolved: call.IsUnresolved})
 	}
 	return nil
 }

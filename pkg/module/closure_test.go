@@ -203,7 +203,7 @@ func TestClosureDirect(t *testing.T) { //nolint:tparallel // the server counts r
 		`"/etc"`:        "/etc: " + unknown + "tofu-oci does not support this source",
 		`"file:///etc"`: "file:///etc: " + unknown + "tofu-oci does not support this source",
 		`upper("a")`:    unknown + "the source calls the function upper",
-		"\"HOST/acme/vpc/aws\"\n version = upper(\"1\")": "HOST/acme/vpc/aws: " + unknown + "the source calls the function upper",
+		"\"HOST/acme/vpc/aws\"\n version = upper(\"1\")": "HOST/acme/vpc/aws: " + unknown + "the version calls the function upper",
 	} {
 		t.Run(strings.ReplaceAll(source, "canary", ""), func(t *testing.T) {
 			root := w.root(t, "module \"m\" {\n source = "+source+"\n}\n")

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// DirectCall is a call to a module that is not in a module registry, so a CLI
-// configuration cannot redirect it.
+// DirectCall is a call that a CLI configuration cannot redirect, because the module is
+// not in a module registry or because the call cannot be resolved.
 type DirectCall struct {
 	// Address is the address of the call, such as "module.network.module.dns".
 	Address string `json:"address"`
@@ -31,6 +31,9 @@ type DirectCall struct {
 	Reason string `json:"reason"`
 	// IsUnread reports whether the requirements of the module are unknown.
 	IsUnread bool `json:"unread,omitempty"`
+	// IsUnresolved reports whether the source or the version is an expression that cannot
+	// be resolved. The module might be in a module registry.
+	IsUnresolved bool `json:"unresolved,omitempty"`
 	// GitURL is the URL of a git repository, which git's url.BASE.insteadOf setting can
 	// redirect. It is empty for other sources.
 	GitURL string `json:"git_url,omitempty"`

@@ -1,6 +1,7 @@
 package module
 
 import (
+	"errors"
 	"net/url"
 	"path"
 	"path/filepath"
@@ -80,7 +81,11 @@ func ParseReference(s string) (Reference, error) {
 		case err == nil:
 			r.Version, rest = &v, rest[:at]
 		case isRegistry:
-			return fail("the version after @ is invalid: " + err.Error())
+			invalid := &provider.SyntaxError{What: "module reference", Input: s, Offset: strings.Index(s, rest) + at + 1, Problem: "the version after @ is invalid"}
+			if e, ok := errors.AsType[*provider.SyntaxError](err); ok {
+				invalid.Offset, invalid.Problem = invalid.Offset+e.Offset, invalid.Problem+": "+e.Problem
+			}
+			return Reference{}, invalid
 		}
 	}
 	var err error

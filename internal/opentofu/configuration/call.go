@@ -1,14 +1,17 @@
 package configuration
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
 )
 
 // call is a module block.
@@ -19,12 +22,10 @@ type call struct {
 	// arguments maps the module's variables to their values.
 	arguments map[string]hcl.Expression
 
-	// source and version are the values of the expressions in a scope. If the source
-	// cannot be resolved, source is empty, and unresolved explains why.
+	// source and version are the values of the expressions in a scope. They are empty if
+	// they cannot be resolved. In this case, unresolved explains why.
 	source, version string
 	unresolved      error
-	// unresolvedVersion explains why the version cannot be resolved.
-	unresolvedVersion error
 }
 
 // call reads a module block.
@@ -58,10 +59,18 @@ func (r *reader) call(b *hcl.Block, override bool) (call, bool) {
 	return c, true
 }
 
-// overrides applies a call from an override file to an existing call.
-func (c call) overrides(calls map[string]call, name string) {
-	there, exists := calls[name]
-	if !exists {
+// addCall adds a call to a module. A call in an override file changes an existing call.
+func (r *reader) addCall(m *module, c call, name string, override bool) {
+	there, exists := m.calls[name]
+	switch {
+	case override && !exists:
+		r.add(c.at, "an override file cannot add module %q", name)
+		return
+	case !override && exists:
+		r.add(c.at, "module %q is already called at %s", name, there.at)
+		return
+	case !override:
+		m.calls[name] = c
 		return
 	}
 	if c.sourceExpr != nil {
@@ -71,26 +80,40 @@ func (c call) overrides(calls map[string]call, name string) {
 		there.versionExpr = c.versionExpr
 	}
 	maps.Copy(there.arguments, c.arguments)
-	calls[name] = there
+	m.calls[name] = there
 }
 
 // resolve returns the call with its source and version resolved in a scope.
 func (r *reader) resolve(c call, s *scope) call {
-	c.source, c.unresolved = r.constant(c.sourceExpr, s)
-	if c.versionExpr != nil {
-		c.version, c.unresolvedVersion = r.version(c.versionExpr, s)
+	c.source, c.unresolved = evaluation{reader: r, scope: s, subject: "source"}.text(c.sourceExpr)
+	if c.source == "" && c.unresolved == nil {
+		r.add(c.at, "the source is empty")
 	}
+	if c.versionExpr == nil {
+		return c
+	}
+	version, isNull, err := evaluation{reader: r, scope: s, subject: "version"}.optionalText(c.versionExpr)
+	if err != nil || isNull {
+		c.unresolved = cmp.Or(c.unresolved, err)
+		return c
+	}
+	c.version = version
+	r.checkVersion(c)
 	return c
 }
 
-// version returns the value of a version argument. It is empty for null, which OpenTofu
-// treats as no version.
-func (r *reader) version(e hcl.Expression, s *scope) (string, error) {
-	found, err := evaluation{reader: r, scope: s}.value(e, nil)
-	if err != nil || found.IsNull() {
-		return "", err
+// checkVersion rejects versions that OpenTofu rejects. The version can't be empty, and
+// only modules in registries have versions.
+func (r *reader) checkVersion(c call) {
+	at := stricthcl.PositionOf(c.versionExpr.Range())
+	if _, err := provider.ParseModuleConstraint(c.version); err != nil {
+		r.add(at, "%w", err)
+	} else if strings.TrimSpace(c.version) == "" {
+		r.add(at, "the version is empty")
 	}
-	return textOf(found)
+	if _, err := tfaddr.ParseModuleSource(c.source); err != nil && c.unresolved == nil {
+		r.add(at, "a module can have a version only if its source is in a module registry")
+	}
 }
 
 // local returns the directory of a local source. The directory is relative to the

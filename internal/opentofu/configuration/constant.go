@@ -26,8 +26,15 @@ const (
 // errNoElement is returned for an element that an object or list doesn't have.
 var errNoElement = errors.New("does not exist")
 
-func noElement(key string) error {
-	return fmt.Errorf("the source depends on an element %q, which %w", key, errNoElement)
+// unsupportedError is returned for expressions that OpenTofu might be able to evaluate.
+type unsupportedError struct{ error }
+
+func (v evaluation) unsupported(format string, args ...any) error {
+	return unsupportedError{v.errorf(format, args...)}
+}
+
+func (v evaluation) noElement(key string) error {
+	return v.errorf("depends on an element %q, which %w", key, errNoElement)
 }
 
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
@@ -39,12 +46,13 @@ type evaluation struct {
 	reader *reader
 	// scope resolves references. If nil, references are errors.
 	scope *scope
-	depth int
+	// subject is the name of the argument in errors.
+	subject string
+	depth   int
 }
 
-// constant returns the value of an expression as text.
-func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
-	return evaluation{reader: r, scope: s}.text(e)
+func (v evaluation) errorf(format string, args ...any) error {
+	return fmt.Errorf("the "+v.subject+" "+format, args...)
 }
 
 // value returns the value at a path of attributes and indexes in an expression. Instead
@@ -52,7 +60,7 @@ func (r *reader) constant(e hcl.Expression, s *scope) (string, error) {
 func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	v.depth++
 	if v.reader.steps++; v.reader.steps > maxSteps || v.depth > maxReferences {
-		return cty.NilVal, errors.New("the source refers to itself or has too many references")
+		return cty.NilVal, v.errorf("refers to itself or has too many references")
 	}
 	switch e := e.(type) {
 	case *hclsyntax.ParenthesesExpr:
@@ -72,7 +80,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	case *hclsyntax.ConditionalExpr:
 		return v.condition(e, path)
 	case *hclsyntax.FunctionCallExpr:
-		return cty.NilVal, fmt.Errorf("the source calls the function %s", e.Name)
+		return cty.NilVal, v.unsupported("calls the function %s", e.Name)
 	}
 	if len(path) > 0 {
 		return v.element(e, path)
@@ -92,7 +100,7 @@ func (v evaluation) value(e hcl.Expression, path []string) (cty.Value, error) {
 	if hcljson.IsJSONExpression(e) {
 		return v.json(e)
 	}
-	return cty.NilVal, errors.New("the source has an unsupported form")
+	return cty.NilVal, v.unsupported("has an unsupported form")
 }
 
 // text returns the value of an expression as text. The value must be a string, a
@@ -102,7 +110,23 @@ func (v evaluation) text(e hcl.Expression) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return textOf(found)
+	if found.IsNull() {
+		return "", v.errorf("is null")
+	}
+	text, ok := textOf(found)
+	if !ok {
+		return "", v.errorf("is not a string")
+	}
+	return text, nil
+}
+
+// optionalText is like text, but also accepts null.
+func (v evaluation) optionalText(e hcl.Expression) (text string, isNull bool, err error) {
+	if found, err := v.value(e, nil); err == nil && found.IsNull() {
+		return "", true, nil
+	}
+	text, err = v.text(e)
+	return text, false, err
 }
 
 func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
@@ -113,7 +137,7 @@ func (v evaluation) template(e *hclsyntax.TemplateExpr) (cty.Value, error) {
 			return cty.NilVal, err
 		}
 		if b.WriteString(text); b.Len() > maxConstant {
-			return cty.NilVal, fmt.Errorf("the source exceeds %d bytes", maxConstant)
+			return cty.NilVal, v.errorf("exceeds %d bytes", maxConstant)
 		}
 	}
 	return cty.StringVal(b.String()), nil
@@ -125,13 +149,20 @@ func (v evaluation) condition(e *hclsyntax.ConditionalExpr, path []string) (cty.
 		return cty.NilVal, err
 	}
 	holds, err := convert.Convert(found, cty.Bool)
-	switch {
-	case err != nil || holds.IsNull():
-		return cty.NilVal, errors.New("a condition in the source is neither true nor false")
-	case holds.True():
-		return v.value(e.TrueResult, path)
+	if err != nil || holds.IsNull() {
+		return cty.NilVal, v.errorf("has a condition that is neither true nor false")
 	}
-	return v.value(e.FalseResult, path)
+	result, other := e.TrueResult, e.FalseResult
+	if holds.False() {
+		result, other = other, result
+	}
+	// OpenTofu evaluates both results.
+	if _, err := v.value(other, nil); err != nil {
+		if _, ok := errors.AsType[unsupportedError](err); !ok {
+			return cty.NilVal, err
+		}
+	}
+	return v.value(result, path)
 }
 
 func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) (cty.Value, error) {
@@ -149,23 +180,23 @@ func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) 
 		operands = append(operands, found)
 	}
 	if isCollection && !isNull {
-		return cty.NilVal, errors.New("the source compares objects or lists")
+		return cty.NilVal, v.errorf("compares objects or lists")
 	}
 	return op.Impl.Call(operands)
 }
 
 // element follows a path into an object or list.
 func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) {
+	if isNull(e) {
+		return cty.NilVal, v.errorf("depends on an element %q of null", path[0])
+	}
 	var found hcl.Expression
 	if pairs, wrong := hcl.ExprMap(e); !wrong.HasErrors() {
 		v.reader.steps += len(pairs)
 		for _, pair := range pairs {
-			key, ok := primitive(pair.Key)
-			if computed, is := pair.Key.(*hclsyntax.ObjectConsKeyExpr); is && !ok {
-				var err error
-				if key, err = v.text(computed.Wrapped); err != nil {
-					return cty.NilVal, err
-				}
+			key, err := v.key(pair.Key)
+			if err != nil {
+				return cty.NilVal, err
 			}
 			if key == path[0] {
 				found = pair.Value
@@ -180,9 +211,20 @@ func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) 
 		}
 	}
 	if found == nil {
-		return cty.NilVal, noElement(path[0])
+		return cty.NilVal, v.noElement(path[0])
 	}
 	return v.value(found, path[1:])
+}
+
+// key returns a key of an object. Names are keys, even if they are the names of values.
+func (v evaluation) key(e hcl.Expression) (string, error) {
+	if native, ok := e.(*hclsyntax.ObjectConsKeyExpr); ok {
+		if key, ok := primitive(native); ok {
+			return key, nil
+		}
+		e = native.Wrapped
+	}
+	return v.text(e)
 }
 
 // json returns the value of an expression in JSON syntax. If references are allowed,
@@ -192,8 +234,8 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 	text, ok := literal(e)
 	if !ok {
 		found, ok := value(e)
-		if !ok || !found.Type().IsPrimitiveType() {
-			return cty.NilVal, errors.New("the source is not a string")
+		if !ok || !found.IsNull() && !found.Type().IsPrimitiveType() {
+			return cty.NilVal, v.errorf("is not a string")
 		}
 		return found, nil
 	}
@@ -201,11 +243,11 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 		return cty.StringVal(text), nil
 	}
 	if len(text) > maxConstant || tooComplex(text) {
-		return cty.NilVal, errors.New("the source is too long or nested too deeply")
+		return cty.NilVal, v.errorf("is too long or nested too deeply")
 	}
 	parsed, wrong := hclsyntax.ParseTemplate([]byte(text), e.Range().Filename, hcl.InitialPos)
 	if wrong.HasErrors() {
-		return cty.NilVal, errors.New("the source is not a valid template")
+		return cty.NilVal, v.errorf("is not a valid template")
 	}
 	return v.value(parsed, nil)
 }
@@ -214,19 +256,22 @@ func (v evaluation) json(e hcl.Expression) (cty.Value, error) {
 func (v evaluation) reference(root string, path []string) (cty.Value, error) {
 	switch name := strings.Join(slices.Concat([]string{root}, path), "."); {
 	case v.scope == nil:
-		return cty.NilVal, fmt.Errorf("the source depends on %s, but references are not allowed here", name)
+		return cty.NilVal, v.errorf("depends on %s, but references are not allowed here", name)
 	case v.reader.keptBytes > maxKept:
 		return cty.NilVal, errors.New("the locals, variables, and arguments of the configuration are too large")
 	case root == "local" && len(path) > 0:
 		e, ok := v.scope.module.locals[path[0]]
 		if !ok {
-			return cty.NilVal, fmt.Errorf("the source depends on local.%s, which isn't declared", path[0])
+			return cty.NilVal, v.errorf("depends on local.%s, which isn't declared", path[0])
+		}
+		if e == nil {
+			return cty.NilVal, v.errorf("depends on local.%s, which is declared twice", path[0])
 		}
 		return v.value(e, path[1:])
 	case root == "var" && len(path) > 0:
 		return v.variable(path[0], path[1:])
 	default:
-		return cty.NilVal, fmt.Errorf("the source depends on %s, but only local values and variables are supported", name)
+		return cty.NilVal, v.unsupported("depends on %s, but only local values and variables are supported", name)
 	}
 }
 

@@ -9,10 +9,11 @@
 // which can also be Terraform, validates them.
 //
 // If OpenTofu requires a constant, the package accepts only literals and rejects
-// expressions such as "a${"b"}". Module sources can refer to locals and variables, as
-// in OpenTofu 1.8 and later. The package resolves references, templates, and
-// conditions, but not functions. If a source cannot be resolved, the package reads the
-// module that init installed. With [Options.Fetch], it reads fetched modules instead.
+// expressions such as "a${"b"}". The sources and versions of modules can refer to
+// locals and variables, as in OpenTofu 1.8 and later. The package resolves references,
+// templates, and conditions, but not functions. If a call cannot be resolved, the
+// package reads the module that init installed. With [Options.Fetch], it reads fetched
+// modules instead.
 //
 // The package does not read the state, so it doesn't find providers that only the state
 // uses.
@@ -51,9 +52,13 @@ type Call struct {
 	// expression that cannot be resolved. In this case, the module can require any
 	// version of any provider.
 	Source string
-	// Version is the version constraint. It can be empty.
-	Version  string
-	Position stricthcl.Position
+	// Version is the version constraint. It can be empty. It is also empty if the version
+	// is an expression that cannot be resolved.
+	Version string
+	// IsUnresolved reports whether the source or the version is an expression that cannot
+	// be resolved.
+	IsUnresolved bool
+	Position     stricthcl.Position
 	// Reason explains why the module was not read, for example "the module is not
 	// installed". It is empty for calls that are passed to [Options.Fetch].
 	Reason string

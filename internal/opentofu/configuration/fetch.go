@@ -13,12 +13,10 @@ import (
 // fetch returns the place of a module from [Options.Fetch].
 func (w *walker) fetch(ctx context.Context, c call, to place) (place, bool) {
 	call := Call{Address: to.address, Source: c.source, Version: c.version, Position: c.at}
-	for _, err := range []error{c.unresolved, c.unresolvedVersion} {
-		if err != nil {
-			call.Reason = err.Error()
-			w.unread = append(w.unread, call)
-			return to, false
-		}
+	if c.unresolved != nil {
+		call.IsUnresolved, call.Reason = true, c.unresolved.Error()
+		w.unread = append(w.unread, call)
+		return to, false
 	}
 	found, err := w.options.Fetch(ctx, call)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+
+	goversion "github.com/hashicorp/go-version"
+	tfaddr "github.com/hashicorp/terraform-registry-address"
 )
 
 // record is an entry in modules.json, the list of modules that init installed.
@@ -74,24 +77,31 @@ func (in installed) find(key string, c call) (record, string) {
 }
 
 // sameSource reports whether a module was installed from a source. init writes sources
-// in a canonical form. Registry sources contain the host. Other sources are written as
-// URLs, which are assumed to be equal.
+// in a canonical form. Sources outside of registries are written as URLs, which are
+// assumed to be equal.
 func sameSource(source, written string) bool {
-	address, _, _ := strings.Cut(source, "//")
-	parts := strings.Split(address, "/")
-	if len(parts) != 3 || strings.ContainsAny(address, ".:?@") {
-		return true
+	called, err := tfaddr.ParseModuleSource(source)
+	found, writtenErr := tfaddr.ParseModuleSource(written)
+	if err != nil || writtenErr != nil {
+		return (err == nil) == (writtenErr == nil)
 	}
-	return strings.HasSuffix("/"+written, "/"+source)
+	// Without a host, the module can be from the default registry of either program,
+	// because --terraform can be used in a directory that tofu initialized.
+	if address, _, _ := strings.Cut(source, "//"); strings.Count(address, "/") == 2 {
+		called.Package.Host = provider.DefaultHost
+		if found.Package.Host == tfaddr.DefaultModuleRegistryHost {
+			found.Package.Host = provider.DefaultHost
+		}
+	}
+	return called == found
 }
 
+// allows reports whether init keeps an installed version. Unlike for new installations,
+// it has no special rule for pre-releases.
 func allows(constraint, version string) bool {
-	c, err := provider.ParseModuleConstraint(constraint)
-	if err != nil {
-		return true // the client verifies these sources
-	}
-	v, err := provider.ParseVersion(version)
-	return err == nil && c.Allows(v)
+	c, err := goversion.NewConstraint(constraint)
+	v, versionErr := goversion.NewVersion(version)
+	return err == nil && versionErr == nil && c.Check(v)
 }
 
 // dir returns the module's directory and the directory of its package. The module and

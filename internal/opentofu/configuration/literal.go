@@ -1,8 +1,6 @@
 package configuration
 
 import (
-	"errors"
-
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	hcljson "github.com/hashicorp/hcl/v2/json"
@@ -29,29 +27,24 @@ func primitive(e hcl.Expression) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	text, err := textOf(v)
-	return text, err == nil
+	return textOf(v)
 }
 
 // textOf returns the text of a primitive value.
-func textOf(v cty.Value) (string, error) {
-	if v.IsNull() {
-		return "", errors.New("the source is null")
-	}
-	notText := errors.New("the source is not a string")
-	if !v.IsKnown() || !v.Type().IsPrimitiveType() {
-		return "", notText
+func textOf(v cty.Value) (string, bool) {
+	if v.IsNull() || !v.IsKnown() || !v.Type().IsPrimitiveType() {
+		return "", false
 	}
 	if v.Type() == cty.Number {
 		if exponent := v.AsBigFloat().MantExp(nil); exponent > maxExponent || exponent < -maxExponent {
-			return "", notText
+			return "", false
 		}
 	}
 	text, err := convert.Convert(v, cty.String)
 	if err != nil {
-		return "", err
+		return "", false
 	}
-	return text.AsString(), nil
+	return text.AsString(), true
 }
 
 func isNull(e hcl.Expression) bool {

@@ -199,7 +199,7 @@ func (w *walker) locate(ctx context.Context, from place, c call, to place) (plac
 	if c.unresolved != nil {
 		reason = c.unresolved.Error() + ", and " + reason
 	}
-	w.unread = append(w.unread, Call{Address: to.address, Source: c.source, Position: c.at, Reason: reason})
+	w.unread = append(w.unread, Call{Address: to.address, Source: c.source, Version: c.version, IsUnresolved: c.unresolved != nil, Position: c.at, Reason: reason})
 	return to, false
 }
 

@@ -99,15 +99,13 @@ func (r *reader) addBlock(m *module, b *hcl.Block, override bool) {
 			m.providers[key] = p
 		}
 	case "module":
-		if c, ok := r.call(b, override); ok && override {
-			c.overrides(m.calls, b.Labels[0])
-		} else if ok {
-			m.calls[b.Labels[0]] = c
+		if c, ok := r.call(b, override); ok {
+			r.addCall(m, c, b.Labels[0], override)
 		}
 	case "resource", "data", "ephemeral":
 		r.addResource(m, b, override)
 	case "locals", "variable":
-		r.named(m, b)
+		r.named(m, b, override)
 	case "check":
 		if override {
 			return // ignored, as are import blocks

@@ -43,6 +43,24 @@ type variable struct {
 	kind hcl.Expression
 	// notNull reports whether the default replaces null.
 	notNull bool
+	// OpenTofu rejects sources and versions that depend on variables that are sensitive,
+	// ephemeral, not constant, or declared twice.
+	isSensitive, isEphemeral, isDynamic, isTwice bool
+}
+
+// refused explains why OpenTofu rejects references to the variable, or returns "".
+func (b variable) refused() string {
+	switch {
+	case b.isTwice:
+		return "is declared twice"
+	case b.isSensitive:
+		return "is sensitive"
+	case b.isEphemeral:
+		return "is ephemeral"
+	case b.isDynamic:
+		return "is not constant"
+	}
+	return ""
 }
 
 // constraint returns the variable's type, and the defaults of optional attributes.
@@ -89,34 +107,41 @@ func (v evaluation) variable(name string, path []string) (cty.Value, error) {
 	s := v.scope
 	declared, ok := s.module.variables[name]
 	if !ok {
-		return cty.NilVal, fmt.Errorf("the source depends on var.%s, which isn't declared", name)
+		return cty.NilVal, v.errorf("depends on var.%s, which isn't declared", name)
+	}
+	if reason := declared.refused(); reason != "" {
+		return cty.NilVal, v.errorf("depends on var.%s, which %s", name, reason)
 	}
 	if s.unknown {
-		return cty.NilVal, fmt.Errorf("the source depends on var.%s, whose value is unknown to tofu-oci", name)
+		return cty.NilVal, v.unsupported("depends on var.%s, whose value is unknown to tofu-oci", name)
 	}
 	t, defaults, err := declared.constraint()
 	if err != nil {
 		return cty.NilVal, err
 	}
-	e, from, err := s.argument(name, declared, t)
+	e, from, err := v.argument(name, declared, t)
 	if err != nil {
 		return cty.NilVal, err
 	}
 	v.scope = from
-	if declared.notNull && declared.value != nil {
+	if declared.notNull {
 		if given, err := v.value(e, nil); err == nil && given.IsNull() {
-			e, v.scope = declared.value, nil
+			if e, v.scope = declared.value, nil; e == nil || isNull(e) {
+				return cty.NilVal, v.errorf("depends on var.%s, which must not be null", name)
+			}
 		}
 	}
 	found, err := v.withDefaults(e, path, defaults)
 	if errors.Is(err, errNoElement) && isOptional(t, path) {
-		return cty.NullVal(cty.DynamicPseudoType), nil
+		if parent, err := v.withDefaults(e, path[:len(path)-1], defaults); err == nil && !parent.IsNull() {
+			return cty.NullVal(cty.DynamicPseudoType), nil
+		}
 	}
 	if err != nil {
 		return cty.NilVal, err
 	}
 	if t, ok = elementType(t, path); !ok {
-		return cty.NilVal, fmt.Errorf("the source depends on an element that the type of var.%s doesn't have", name)
+		return cty.NilVal, v.errorf("depends on an element that the type of var.%s doesn't have", name)
 	}
 	if !found.IsNull() && !found.Type().IsPrimitiveType() {
 		return found, nil
@@ -141,7 +166,7 @@ func (v evaluation) withDefaults(e hcl.Expression, path []string, defaults *type
 				if inner != nil && !other.IsNull() {
 					other = inner.Apply(other)
 				}
-				return elementOf(other, path[i+1:])
+				return v.elementOf(other, path[i+1:])
 			}
 		}
 		defaults = inner
@@ -150,13 +175,13 @@ func (v evaluation) withDefaults(e hcl.Expression, path []string, defaults *type
 }
 
 // elementOf returns the element at a path in a value.
-func elementOf(found cty.Value, path []string) (cty.Value, error) {
+func (v evaluation) elementOf(found cty.Value, path []string) (cty.Value, error) {
 	for _, key := range path {
 		t := found.Type()
 		index, err := strconv.Atoi(key)
 		switch {
-		case found.IsNull() || !found.IsKnown():
-			return cty.NilVal, noElement(key)
+		case found.IsNull():
+			return cty.NilVal, v.errorf("depends on an element %q of null", key)
 		case t.IsObjectType() && t.HasAttribute(key):
 			found = found.GetAttr(key)
 		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
@@ -164,7 +189,7 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 		case (t.IsListType() || t.IsTupleType()) && err == nil && index >= 0 && index < found.LengthInt():
 			found = found.Index(cty.NumberIntVal(int64(index)))
 		default:
-			return cty.NilVal, noElement(key)
+			return cty.NilVal, v.noElement(key)
 		}
 	}
 	if !found.IsNull() && !found.Type().IsPrimitiveType() {
@@ -174,7 +199,8 @@ func elementOf(found cty.Value, path []string) (cty.Value, error) {
 }
 
 // argument returns the expression for a variable's value and the expression's scope.
-func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
+func (v evaluation) argument(name string, declared variable, t cty.Type) (hcl.Expression, *scope, error) {
+	s := v.scope
 	if e, given := s.arguments[name]; given {
 		return e, s.caller, nil
 	}
@@ -194,9 +220,9 @@ func (s *scope) argument(name string, declared variable, t cty.Type) (hcl.Expres
 	}
 	switch {
 	case given:
-		return nil, nil, fmt.Errorf("the source depends on var.%s, and TF_VAR_%s is invalid or too long", name, name)
+		return nil, nil, v.errorf("depends on var.%s, and TF_VAR_%s is invalid or too long", name, name)
 	case declared.value == nil:
-		return nil, nil, fmt.Errorf("the source depends on var.%s, which has no value", name)
+		return nil, nil, v.errorf("depends on var.%s, which has no value", name)
 	}
 	return declared.value, nil, nil
 }
@@ -267,23 +293,37 @@ func (r *reader) variableFiles(ctx context.Context, dir string) map[string]hcl.E
 	return values
 }
 
-// named reads locals and variables. Blocks in override files take precedence.
-func (r *reader) named(m *module, b *hcl.Block) {
+// named reads locals and variables. Blocks in override files change existing ones.
+func (r *reader) named(m *module, b *hcl.Block, override bool) {
 	all, _ := b.Body.JustAttributes() // validation blocks are ignored
+	kept := r.kept(all)
 	if b.Type == "locals" {
-		maps.Copy(m.locals, r.kept(all))
+		for name, e := range kept {
+			switch _, exists := m.locals[name]; {
+			case override == exists:
+				m.locals[name] = e
+			case exists:
+				m.locals[name] = nil // declared twice
+			}
+		}
 		return
 	}
-	v, kept := m.variables[b.Labels[0]], r.kept(all)
+	v, exists := m.variables[b.Labels[0]]
+	if override && !exists {
+		return
+	}
+	v.isTwice = v.isTwice || exists && !override
 	if e, given := kept["default"]; given {
 		v.value = e
 	}
 	if e, given := kept["type"]; given {
 		v.kind = e
 	}
-	if e, given := kept["nullable"]; given {
-		found, ok := value(e)
-		v.notNull = ok && found.Type() == cty.Bool && !found.IsNull() && found.False()
+	for name, flag := range map[string]*bool{"sensitive": &v.isSensitive, "ephemeral": &v.isEphemeral, "nullable": &v.notNull, "const": &v.isDynamic} {
+		if e, given := kept[name]; given {
+			text, _ := primitive(e)
+			*flag = text == fmt.Sprint(name == "sensitive" || name == "ephemeral")
+		}
 	}
 	m.variables[b.Labels[0]] = v
 }
