@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -86,9 +87,7 @@ func (w *rootWorld) versions(rw http.ResponseWriter, r *http.Request) {
 func (w *rootWorld) archive(rw http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	files := map[string]string{"marker.tf": fmt.Sprintf("terraform {\n  required_providers {\n    marker = { source = \"acme/%s\" }\n  }\n}\n", markerOf(name, r.PathValue("version")))}
-	for path, text := range rootModules[name].files {
-		files[path] = text
-	}
+	maps.Copy(files, rootModules[name].files)
 	rw.Header().Set("Content-Type", "application/zip")
 	z := zip.NewWriter(rw)
 	for path, text := range files {
@@ -139,6 +138,7 @@ func (c rootCase) directory(t *testing.T) (dir string) {
 
 // command returns a command that runs in the directory of a case.
 func (w *rootWorld) command(t *testing.T, c rootCase, dir, program string, args ...string) *exec.Cmd {
+	t.Helper()
 	cmd := command(t, program, args...)
 	cmd.Dir, cmd.Env = dir, append(append(cmd.Env, "TF_CLI_CONFIG_FILE="+w.config), c.env...)
 	return cmd
