@@ -7,5 +7,6 @@ const renamesOpenFiles = false
 // lockFile does nothing, because open files can't be removed.
 func lockFile(*os.File) error { return nil }
 
-// removeUnlocked removes a file if no process has opened it.
-func removeUnlocked(name string) { _ = os.Remove(name) }
+// removeUnlocked does nothing, because open files can't be renamed: between its closing
+// and its renaming, a file is in use although no process has opened it.
+func removeUnlocked(string) {}

@@ -33,7 +33,8 @@ func uniqueName(dir, prefix string) string {
 }
 
 // Sweep removes what killed runs left in dir: each [File] that no process writes, and
-// other temporary files and directories after a day. It does not follow symbolic links.
+// other temporary files and directories after a day. On Windows, it also removes a
+// [File] only after a day. It does not follow symbolic links.
 // It ignores errors, for example for files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
