@@ -158,7 +158,7 @@ func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 func (s selection) canMatch(p provider.Package) error {
 	for _, locked := range s.locked {
 		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, lockfile.Hash.IsH1) {
-			return s.refuse(p.Digest, store.Hashes{H1: p.H1}, locked)
+			return s.refuse(p.Digest, store.Hashes{H1: p.H1, Unpacked: p.H1Unpacked}, locked)
 		}
 	}
 	return nil
@@ -198,7 +198,7 @@ func (s selection) hasH1(h store.Hashes) bool {
 // read. If the metadata has no h1: hash, it assumes that the lock files contain the
 // correct hash, because most lock files do.
 func (s selection) packedIfStated(p provider.Package) bool {
-	return p.H1 != "" && s.packed(store.Hashes{Unpacked: p.H1})
+	return p.H1 != "" && s.packed(store.Hashes{Unpacked: cmp.Or(p.H1Unpacked, p.H1)})
 }
 
 // path returns the path of the package in a filesystem_mirror.

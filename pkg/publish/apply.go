@@ -142,7 +142,8 @@ func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Rel
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {
-		all = append(all, PackageResult{Package: pkg, Sent: f.sent[zipKey{pkg.Platform, pkg.Digest}].Sent})
+		sent := f.sent[zipKey{pkg.Platform, pkg.Digest}]
+		all = append(all, PackageResult{Package: pkg, Sent: sent.Sent, Warning: sent.Warning})
 	}
 	return all
 }

@@ -60,9 +60,9 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 type storedZip struct {
 	// listed reports whether the index that the tag points to lists the zip.
 	listed bool
-	// h1 is the hash in the index that the tag points to. It is as trustworthy as the
-	// source's hash.
-	h1 string
+	// h1 and h1Unpacked are the hashes in the index that the tag points to. They are as
+	// trustworthy as the source's hash.
+	h1, h1Unpacked string
 	// missing reports whether the zip is missing or damaged. If set, later responses
 	// from the repository about the zip are ignored.
 	missing bool

@@ -62,7 +62,7 @@ func (p *Plan) addPackages(f facts) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
 		if zip := found.Manifest.Zip.Digest; found.Err == nil {
-			p.zips[zip] = storedZip{listed: true, h1: found.Target.H1(), missing: f.stored.IsMissing(zip)}
+			p.zips[zip] = storedZip{listed: true, h1: found.Target.H1(), h1Unpacked: found.Target.H1Unpacked(), missing: f.stored.IsMissing(zip)}
 		}
 	}
 	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {
