@@ -28,6 +28,13 @@ var (
 	hasCredentials = has(func(e *repository.Error) bool { return e.Credentials != "" })
 	// isPlain matches responses over HTTP without TLS.
 	isPlain    = has(func(e *repository.ResponseError) bool { return strings.HasPrefix(e.URL, "http://") })
+	// isImmutable matches registries that don't let a tag be changed. isVersionTag matches
+	// errors about the tag of a version.
+	isImmutable  = says("immutable", "tagalreadyexists", "tag already exists", "tag is locked")
+	isVersionTag = has(func(e *repository.Error) bool {
+		_, err := artifact.ParseTag(e.Reference)
+		return err == nil
+	})
 	lacksScope = says("insufficient_scope", "insufficient scope")
 	// isUnsupported matches registries that accept only certain media types.
 	isUnsupported = anyOf(hasStatus(http.StatusUnsupportedMediaType),

@@ -54,14 +54,14 @@ func productAt(registry string) product {
 }
 
 // fill replaces the placeholders in a hint: REGISTRY and REPOSITORY with the registry
-// and the repository that an error concerns, PROJECT with the first part of the
+// and the repository that an error concerns, TAG with its tag or digest, PROJECT with the first part of the
 // repository name, REALM with the token service's host, ALIAS with the value of
 // --alias, and ISSUER with the issuer of the last certificate that the server sent,
 // which the error message does not include.
 func fill(text string, err error) string {
-	registry, name, realm, alias, issuer := "REGISTRY", "", "", "", ""
+	registry, name, tag, realm, alias, issuer := "REGISTRY", "", "", "", "", ""
 	if e, ok := errors.AsType[*repository.Error](err); ok {
-		registry, name = cmp.Or(e.Registry, registry), e.Name
+		registry, name, tag = cmp.Or(e.Registry, registry), e.Name, e.Reference
 	}
 	if e, ok := errors.AsType[*repository.RealmError](err); ok {
 		realm = e.Realm
@@ -74,7 +74,7 @@ func fill(text string, err error) string {
 		issuer = fmt.Sprintf(" (%q)", e.UnverifiedCertificates[len(e.UnverifiedCertificates)-1].Issuer.String())
 	}
 	project, _, _ := strings.Cut(name, "/")
-	return strings.NewReplacer("REALM", realm, "REPOSITORY", name, "PROJECT", project, "REGISTRY", registry, "ALIAS", alias, " ISSUER", issuer).Replace(text)
+	return strings.NewReplacer("REALM", realm, "REPOSITORY", name, "PROJECT", project, "REGISTRY", registry, "TAG", tag, "ALIAS", alias, " ISSUER", issuer).Replace(text)
 }
 
 // loginHints contains the result of [LoginHint] for each registry product.

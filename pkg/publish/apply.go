@@ -37,6 +37,9 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	}
 	if packed.Index.Descriptor.Digest == f.stored.Digest {
 		r.Plan = r.restoring(*f)
+		if r.Status == Replaced { // the stored index was right
+			r.Status = Unchanged
+		}
 	}
 	was := f.stored
 	was.Tag, was.Digest = r.Tag, r.From

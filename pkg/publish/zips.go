@@ -112,7 +112,7 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 			return done, err
 		}
 	}
-	readsStored := t.describes || !j.options.NoH1 && (known.h1 == "" || isLocal && stored.h1 != known.h1)
+	readsStored := t.describes || !j.options.NoH1 && (known.h1 == "" || stored.rehashes || isLocal && stored.h1 != known.h1)
 	if t.stored {
 		if t.pkg.H1, t.found = known.h1, known; !readsStored && !makesSBOM {
 			return t.result(), nil

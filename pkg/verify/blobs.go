@@ -143,6 +143,9 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 		if unpacked, is := f.Target.StatedH1Unpacked(); is && unpacked != hashed.H1Unpacked {
 			s.addError("annotation-h1", fmt.Sprintf("The annotation h1-unpacked is %q, but the hash of the unpacked zip is %s.", clip(unpacked), hashed.H1Unpacked), a.again())
 		}
+		if known, is := f.Target.H1(), f.Target.H1Unpacked() != ""; known != "" && !is && hashed.Directories {
+			s.addWarning("annotation-h1", "The zip lists directories, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.again())
+		}
 		a.mode(s, hashed.Contents)
 	}
 	return err

@@ -146,7 +146,10 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
-		remedy = finding.Remedy{Hint: "if the author has signed the release since, mirror it again with --recheck; if you published it, publish the same zips again with --sign-key FILE"}
+		remedy = finding.Remedy{
+			Hint:    "if the author has signed the release since, mirror it again; if you published it, publish the same zips again with --sign-key FILE",
+			Command: a.fetch(" --recheck"),
+		}
 	case provider.TrustUnknown: // if the key is missing, pinning doesn't help
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE, which adds the key to the release"}
 	}

@@ -236,14 +236,11 @@ func statusOf(found []string) string {
 // repair applies the remedies.
 func (w *world) repair(t *testing.T, r verify.Report) {
 	t.Helper()
-	remedy := r.Findings[0].Hint + r.Findings[0].Command
+	remedy := r.Findings[0].Command
 	if !strings.Contains(remedy, "tofu-oci mirror ") {
 		t.Fatalf("no command: %s", remedy)
 	}
-	if strings.Contains(remedy, "delete the tag") {
-		w.deleteTag(t)
-	}
-	o := publish.Options{Force: strings.Contains(remedy, "--force")}
+	o := publish.Options{Force: strings.Contains(remedy, "--force"), Recheck: strings.Contains(remedy, "--recheck")}
 	if strings.Contains(remedy, "--check-level deep") {
 		o.Check = repository.DepthContent
 	}

@@ -256,29 +256,6 @@ func (w *world) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// deleteTag deletes the tag without using tofu-oci.
-func (w *world) deleteTag(t *testing.T) {
-	t.Helper()
-	if w.registry != nil {
-		w.registry.Delete(t, w.repo.Traits().Name, tag)
-		return
-	}
-	d, _ := w.index(t)
-	path := filepath.Join(filepath.Dir(w.path(t, d.Digest)), "..", "..", "index.json")
-	data, err := os.ReadFile(path)
-	var x ocispec.Index
-	if err == nil {
-		err = json.Unmarshal(data, &x)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Manifests = slices.DeleteFunc(x.Manifests, func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag })
-	if err := os.WriteFile(path, marshal(t, x.MediaType, x).Bytes, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // storedZip returns a zip that cannot be hashed as a stream. Its executable has the given
 // mode.
 func storedZip(t *testing.T, text string, mode fs.FileMode) []byte {
