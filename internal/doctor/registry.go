@@ -65,6 +65,12 @@ func MirrorCommand(a provider.Address, to template.Template, constraints ...stri
 	return command("mirror", a, to, constraints...)
 }
 
+// PromoteCommand returns the shell command that approves a version. See
+// [MirrorCommand].
+func PromoteCommand(a provider.Address, to template.Template, v provider.Version) string {
+	return command("promote", a, to, v.String())
+}
+
 // Restore returns the command that restores a release's missing content. The hint also
 // covers releases that were not mirrored, because the repository doesn't record how a
 // release was created. flags is empty or starts with a space. For a module,

@@ -155,7 +155,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	}
 	switch {
 	case isRefused && refused.Unapproved:
-		s.addError("approval-missing", fmt.Sprintf("The release is not approved: %s.", refused.Problem), finding.Remedy{Hint: "review the release, and approve it with tofu-oci promote --sign-key FILE"})
+		s.addError("approval-missing", fmt.Sprintf("The release is not approved: %s.", refused.Problem), a.promote("review the release, then approve it", " --sign-key FILE"))
 	case isRefused:
 		s.addError(signatureCode(refused.Verdict.Trust), fmt.Sprintf("The release is refused: %s: %s.", refused.Verdict, refused.Problem), remedy)
 	case ctx.Err() != nil:
@@ -175,7 +175,7 @@ func (a *verification) readReferrers(ctx context.Context, found repository.Inspe
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
 	a.addUnreadable(s, r.Lost)
 	if expired := repository.Expired(r.Decisions); expired != nil {
-		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the gate's approval, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
+		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), a.promote("review the release; to withdraw it, use tofu-oci deny; to renew the gate's approval", " --gate PROGRAM"))
 	}
 	for _, platform := range found.Index.Platforms() {
 		f, inspected := found.Platforms[platform]

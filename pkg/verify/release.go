@@ -105,6 +105,14 @@ func (a *verification) again() finding.Remedy {
 	return doctor.Rebuild(a.address, a.options.Template, a.version)
 }
 
+// promote returns a remedy that approves the release.
+func (a *verification) promote(hint, flags string) finding.Remedy {
+	if a.address.IsModule() {
+		return finding.Remedy{Hint: hint + ", use tofu-oci module promote" + flags}
+	}
+	return finding.Remedy{Hint: hint, Command: doctor.PromoteCommand(a.address, a.options.Template, a.version) + flags}
+}
+
 // release verifies the release. It returns an error if the repository or the origin
 // registry doesn't respond.
 func (a *verification) release(ctx context.Context) error {
