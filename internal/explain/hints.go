@@ -98,6 +98,15 @@ func Hint(err error) string {
 	return ""
 }
 
+// Hints returns the texts of all hints in the table, with placeholders.
+func Hints() []string {
+	texts := make([]string, len(hints))
+	for i, h := range hints {
+		texts[i] = h.text
+	}
+	return texts
+}
+
 // revokeHint is the hint for denied versions.
 const revokeHint = "to revoke the denial, mirror the version again with tofu-oci mirror PROVIDER@VERSION --force (modules: module mirror or module push)"
 
@@ -147,8 +156,9 @@ var hints = []struct {
 	{errorIs(approval.ErrNotPending), "stage a version with tofu-oci mirror PROVIDER@VERSION --stage, or list pending versions with tofu-oci list PROVIDER --pending; for modules, use tofu-oci module list and module mirror"},
 	{errorIs(approval.ErrDenied), revokeHint},
 	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror PROVIDER@VERSION (modules: module push or module mirror); for a pending release, add --stage"},
-	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
+	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --out PLAN, and have it approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list PROVIDER@VERSION; a published version should never change, so use --force only if the content in the repository is wrong"},
+	{has(func(e *trust.RefusedError) bool { return e.NoRepository }), "specify the OCI repository that contains the release and its approval with --from"},
 	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote PROVIDER@VERSION --sign-key FILE"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's author"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},

@@ -80,6 +80,9 @@ type policy struct {
 	rebuilds bool
 	// listed reports whether a version with a listed tag counts as unchanged.
 	listed bool
+	// rechecks reports whether the documents of a release with equal zips are compared,
+	// too. The source can have added a signature.
+	rechecks bool
 	// verifiesAgain reports whether the signature of an unchanged release is verified
 	// again.
 	verifiesAgain bool
@@ -101,7 +104,7 @@ func (j *job) policy() policy {
 	o := j.options
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
-		force: o.Force, rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
+		force: o.Force, rechecks: o.Recheck, rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
 		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
 		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
 		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
@@ -129,7 +132,7 @@ func newPlan(f facts, o policy) Plan {
 		return p.keeping(f)
 	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.hasRelease() && f.isComplete() && !o.rebuilds && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
+	case f.hasRelease() && f.isComplete() && !o.rechecks && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)
