@@ -81,7 +81,7 @@ type policy struct {
 	// listed reports whether a version with a listed tag counts as unchanged.
 	listed bool
 	// rechecks reports whether the documents of a release with equal zips are compared,
-	// too. The source can have added a signature.
+	// too, because the release is read anyway. The source can have added a signature.
 	rechecks bool
 	// verifiesAgain reports whether the signature of an unchanged release is verified
 	// again.
@@ -104,7 +104,7 @@ func (j *job) policy() policy {
 	o := j.options
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
-		force: o.Force, rechecks: o.Recheck, rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
+		force: o.Force, rechecks: o.Recheck && (o.Verify != nil || o.Force), rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
 		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
 		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
 		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
