@@ -318,7 +318,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found conten
 		if err == nil && contents.Directories && !t.options.NoH1 {
 			return t.readContents(ctx)
 		}
-		return t.unhashed(contents), err
+		return t.fromListing(contents), err
 	}
 	w := packagezip.NewHashWriter(ctx, t.hashOptions()...)
 	defer func() { _ = w.Close() }()
@@ -389,9 +389,9 @@ func hashFile(ctx context.Context, path string, size int64, options ...packagezi
 	return archive.Contents(ctx, options...)
 }
 
-// unhashed returns the facts about a zip that was not hashed, with the source's
+// fromListing returns the facts about a zip that was not hashed, with the source's
 // hashes.
-func (t *zipTransfer) unhashed(contents packagezip.Contents) contentFacts {
+func (t *zipTransfer) fromListing(contents packagezip.Contents) contentFacts {
 	found := contentFacts{h1: t.pkg.H1, h1Unpacked: t.pkg.H1Unpacked}
 	if !t.pkg.Address.IsModule() {
 		found.warning = contents.ModeProblem(t.pkg.Address.Type, t.pkg.Platform)
@@ -421,7 +421,7 @@ func (t *zipTransfer) check(contents packagezip.Contents, err error) (contentFac
 		}
 		t.sbom = artifact.NewDocument(sbomName(t.pkg, artifact.MediaTypeCycloneDX), artifact.MediaTypeCycloneDX, document)
 	}
-	found := t.unhashed(contents)
+	found := t.fromListing(contents)
 	if !t.options.NoH1 {
 		found.h1, found.h1Unpacked = contents.H1, ""
 		if contents.Directories {

@@ -70,8 +70,8 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 		return map[string]string{
 			sinkParent + sinkZipName:  string(data),
 			sinkParent + "index.json": "{\n  \"versions\": {\n    \"1.2.0\": {}\n  }\n}",
-			sinkParent + "1.2.0.json": fmt.Sprintf("{\n  \"archives\": {\n    \"plan9_riscv64\": {\n      \"hashes\": [\n        \"%s\"\n      ],\n      \"url\": %q\n    }\n  }\n}",
-				strings.Join(hashes, "\",\n        \""), sinkZipName),
+			sinkParent + "1.2.0.json": fmt.Sprintf("{\n  \"archives\": {\n    \"plan9_riscv64\": {\n      \"hashes\": [\n        %s\n      ],\n      \"url\": %q\n    }\n  }\n}",
+				`"`+strings.Join(hashes, "\",\n        \"")+`"`, sinkZipName),
 		}
 	}
 	return map[string]sinkCase{

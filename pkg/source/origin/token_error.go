@@ -18,10 +18,10 @@ var ErrToken = provider.Errorf(provider.Denied, "the registry rejected the token
 // [provider.ErrDenied].
 var ErrNoToken = provider.Errorf(provider.Denied, "the registry requires a token")
 
-// noToken adds [ErrNoToken] to an error without changing its message.
-type noToken struct{ error }
+// noTokenError adds [ErrNoToken] to an error without changing its message.
+type noTokenError struct{ error }
 
-func (e noToken) Unwrap() []error { return []error{e.error, ErrNoToken} }
+func (e noTokenError) Unwrap() []error { return []error{e.error, ErrNoToken} }
 
 // Authorize adds the token to the headers of a request, unless the token is missing.
 func (t Token) Authorize(h http.Header) {
@@ -37,7 +37,7 @@ func (t Token) Refused(err error) error {
 	case !errors.Is(err, provider.ErrDenied):
 		return err
 	case t.Value == "":
-		return noToken{err}
+		return noTokenError{err}
 	}
 	if t.From == "" {
 		return fmt.Errorf("%w; %w", err, ErrToken)
