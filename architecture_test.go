@@ -35,7 +35,7 @@ var rows = map[string][]string{
 	"templates": {},
 	"internal/explain": {
 		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/networkmirror", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
-		"internal/catalog", "internal/git", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl",
+		"internal/catalog", "internal/git", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl", "internal/text",
 	},
 	"internal/report": {
 		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",

@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
@@ -275,37 +276,41 @@ func listPending(cmd *command, r provider.Requirement) error {
 	return listVersion(cmd, src, r.Address, v)
 }
 
-// serverClient returns a client for the server of --server. If a token for the server's
-// host exists, the client uses it.
-func serverClient(cmd *command) (*api.Client, error) {
+// serverClient returns a client for the server of --server, and the token for the
+// server's host that the client uses, if any.
+func serverClient(cmd *command) (client *api.Client, token origin.Token, err error) {
 	u, err := url.Parse(cmd.c.String("server"))
 	if err != nil {
-		return nil, usagef("invalid --server: want a URL, such as https://tofu.example.com")
+		return nil, token, usagef("invalid --server: want a URL, such as https://tofu.example.com")
 	}
 	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: cmd.c.StringSlice("plain-http")}
-	client, err := api.NewClient(o)
+	client, err = api.NewClient(o)
 	if err != nil {
-		return nil, flagError("server", err)
+		return nil, token, flagError("server", err)
 	}
 	host, err := provider.ParseHost(client.Host())
 	if err != nil {
-		return client, nil //nolint:nilerr // an address such as [::1] cannot have a token
+		return client, token, nil //nolint:nilerr // an address such as [::1] cannot have a token
 	}
-	token, err := cmd.token(cmd.c.Context, host)
-	if err != nil {
-		return nil, err
+	if token, err = cmd.token(cmd.c.Context, host); err != nil {
+		return nil, token, err
 	}
 	o.Token = token.Value
-	return api.NewClient(o)
+	client, err = api.NewClient(o)
+	return client, token, err
 }
 
 // listServer prints the providers of a server, the versions of a provider, or the
 // contents of a version.
 func listServer(cmd *command) error {
-	client, err := serverClient(cmd)
+	client, token, err := serverClient(cmd)
 	if err != nil {
 		return err
 	}
+	return token.Refused(listServed(cmd, client))
+}
+
+func listServed(cmd *command, client *api.Client) error {
 	if !cmd.c.Args().Present() {
 		found, err := client.Providers(cmd.c.Context, "")
 		if err != nil {

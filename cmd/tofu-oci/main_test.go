@@ -102,6 +102,7 @@ func scripts(dir string) testscript.Params {
 			"expand":      cmdExpand,
 			"retag":       cmdRetag,
 			"remedy":      cmdRemedy,
+			"hint":        cmdHint,
 			"litter":      cmdLitter,
 			"events":      cmdEvents,
 			"keys":        cmdKeys,

@@ -27,7 +27,7 @@ import (
 //
 //	salt=TEXT  different contents
 //	name=NAME  name of the executable
-//	mode=OCTAL mode of the executable
+//	mode=OCTAL mode of the executable, or none
 //	helpers    three additional files with different modes
 //	versions=N N versions; their numbers replace %d
 func cmdBuild(ts *testscript.TestScript, _ bool, args []string) {
@@ -52,8 +52,12 @@ func cmdBuild(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		return
 	}
-	mode, err := strconv.ParseUint(options["mode"], 8, 9)
-	ts.Check(err)
+	var mode uint64
+	if options["mode"] != "none" {
+		var err error
+		mode, err = strconv.ParseUint(options["mode"], 8, 9)
+		ts.Check(err)
+	}
 	for _, p := range platforms {
 		files := []scriptFile{{options["name"], fmt.Sprintf("#!/bin/sh\necho %s %s for %s %s\n", typ, version, p, options["salt"]), fs.FileMode(mode)}}
 		if _, wanted := options["helpers"]; wanted {
@@ -74,7 +78,9 @@ func scriptZip(ts *testscript.TestScript, files []scriptFile) []byte {
 	archive := zip.NewWriter(&out)
 	for _, f := range files {
 		header := &zip.FileHeader{Name: f.name, Method: zip.Store}
-		header.SetMode(f.mode)
+		if f.mode != 0 {
+			header.SetMode(f.mode)
+		}
 		entry, err := archive.CreateHeader(header)
 		ts.Check(err)
 		_, err = io.WriteString(entry, f.content)

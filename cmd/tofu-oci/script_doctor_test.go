@@ -37,12 +37,12 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// remedy CODE [FILE] applies the remedy of a finding from the last run. It runs
-// commands, or writes lines to a file. The lines replace the text between the comments
+// remedy CODE [PLACEHOLDER=VALUE...] [FILE] applies the remedy of a finding from the last
+// run. It runs commands, or writes lines to a file. The lines replace the text between the comments
 // "# begin" and "# end". If the file has no such comments, the lines are appended.
 func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 	remedy := remedyOf(ts, args[0])
-	if len(args) > 1 {
+	if args, remedy = filled(args, remedy); len(args) > 1 {
 		var before, after string
 		if text, err := os.ReadFile(ts.MkAbs(args[1])); err == nil {
 			var found bool

@@ -167,7 +167,7 @@ func forgedRelease(ts *testscript.TestScript, options []string) (provider.Releas
 	var contents [][]byte
 	listed := map[string]digest.Digest{}
 	for _, platform := range []provider.Platform{{OS: "hurd", Arch: "ia64"}, {OS: "plan9", Arch: "sparc"}} {
-		content := zipFor(ts, "hashicorp/null", text, platform, "")
+		content := zipFor(ts, "hashicorp/null", text, platform, nil)
 		if slices.Contains(options, "zip=cut") {
 			content = cutZip(ts)
 		}

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +39,8 @@ func cmdOrigin(ts *testscript.TestScript, _ bool, args []string) {
 // platform to the origin registry. Options:
 //
 //	salt=TEXT      different contents of the zips
+//	mode=OCTAL     mode of the executables, or none
+//	directories    an entry for a directory in the zips
 //	sums=none      no SHA256SUMS
 //	sums=other     SHA256SUMS of version 0.0.1
 //	sums=wrong     SHA256SUMS with wrong checksums
@@ -69,7 +73,7 @@ func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 		options[name] = value
 	}
 	for _, p := range platforms {
-		r.Archives[p] = origintest.Archive{Bytes: zipFor(ts, args[0], args[1], p, options["salt"])}
+		r.Archives[p] = origintest.Archive{Bytes: zipFor(ts, args[0], args[1], p, options)}
 	}
 	for name, value := range options {
 		applyReleaseOption(ts, &r, name, value)
@@ -111,7 +115,7 @@ func cmdModule(ts *testscript.TestScript, _ bool, args []string) {
 
 func applyReleaseOption(ts *testscript.TestScript, r *origintest.Release, option, value string) {
 	switch option {
-	case "salt":
+	case "salt", "mode", "directories": // they change the zips
 	case "sums":
 		r.NoSums = value == "none"
 		listed := map[string]digest.Digest{}
@@ -196,15 +200,23 @@ func signRelease(ts *testscript.TestScript, r *origintest.Release, by, offers st
 
 // zipFor returns a provider zip. The zip is not compressed, so its bytes are
 // deterministic, and scripts can contain digests.
-func zipFor(ts *testscript.TestScript, address, version string, p provider.Platform, salt string) []byte {
+func zipFor(ts *testscript.TestScript, address, version string, p provider.Platform, options map[string]string) []byte {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	_, typ, _ := strings.Cut(address, "/")
 	for name, text := range map[string]string{
-		"terraform-provider-" + typ + "_v" + version: fmt.Sprintf("%s %s for %s %s\n", address, version, p, salt),
+		"terraform-provider-" + typ + "_v" + version: fmt.Sprintf("%s %s for %s %s\n", address, version, p, options["salt"]),
 	} {
 		header := &zip.FileHeader{Name: name, Method: zip.Store, Modified: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
-		header.SetMode(0o755)
+		if mode := cmp.Or(options["mode"], "755"); mode != "none" {
+			bits, err := strconv.ParseUint(mode, 8, 9)
+			ts.Check(err)
+			header.SetMode(fs.FileMode(bits))
+		}
+		if _, wanted := options["directories"]; wanted {
+			_, err := archive.Create("docs/")
+			ts.Check(err)
+		}
 		entry, err := archive.CreateHeader(header)
 		ts.Check(err)
 		_, err = entry.Write([]byte(text))

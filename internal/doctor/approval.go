@@ -31,11 +31,11 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 	}
 	v := e.Version.String()
 	if e.State == publish.Pending {
-		return PendingInfo{v + " is pending approval", finding.Remedy{Command: command("promote", wanted.Address, to, v)}}
+		return PendingInfo{v + " is pending approval", finding.Remedy{Command: PromoteCommand(wanted.Address, to, e.Version)}}
 	}
 	return PendingInfo{
 		fmt.Sprintf("%s is denied: %s", v, DenialReason(*e.Record)),
-		finding.Remedy{Hint: fmt.Sprintf("choose another version; to accept this version anyway, run %s --stage --force, then tofu-oci promote --force", MirrorCommand(wanted.Address, to, v))},
+		finding.Remedy{Hint: fmt.Sprintf("choose another version; to accept this version anyway, run %s --stage --force, then %s --force", MirrorCommand(wanted.Address, to, v), PromoteCommand(wanted.Address, to, e.Version))},
 	}
 }
 

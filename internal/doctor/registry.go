@@ -65,6 +65,12 @@ func MirrorCommand(a provider.Address, to template.Template, constraints ...stri
 	return command("mirror", a, to, constraints...)
 }
 
+// PromoteCommand returns the shell command that approves a version. See
+// [MirrorCommand].
+func PromoteCommand(a provider.Address, to template.Template, v provider.Version) string {
+	return command("promote", a, to, v.String())
+}
+
 // Restore returns the command that restores a release's missing content. The hint also
 // covers releases that were not mirrored, because the repository doesn't record how a
 // release was created. flags is empty or starts with a space. For a module,
@@ -74,6 +80,18 @@ func Restore(a provider.Address, to template.Template, v provider.Version, flags
 		return finding.Remedy{Hint: "push, mirror, or copy the module again" + strings.Replace(flags, " ", " with ", 1)}
 	}
 	return finding.Remedy{Hint: "mirror the release again; " + notMirrored(flags), Command: MirrorCommand(a, to, v.String()) + flags}
+}
+
+// Rebuild returns the command that replaces a release's documents and annotations with
+// the origin registry's, although the zips are right. If the origin registry doesn't have
+// the release, the command changes nothing. For a module, Rebuild returns only a hint.
+func Rebuild(a provider.Address, to template.Template, v provider.Version) finding.Remedy {
+	if a.IsModule() {
+		return Restore(a, to, v, " --force")
+	}
+	remedy := Restore(a, to, v, " --recheck --force")
+	remedy.Hint = fmt.Sprintf("mirror the release again; if it was copied, copy it again with --force; if you published it, delete the tag %s, then publish the same zips again", artifact.Tag(v))
+	return remedy
 }
 
 // notMirrored explains how to restore a release that was not mirrored.

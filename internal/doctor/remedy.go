@@ -57,12 +57,17 @@ func (r Remedies) Exec(ctx context.Context, err error) string {
 		return remedy
 	}
 	if failed, ok := errors.AsType[*provider.Error](err); ok && isAbsent(err) && r.has(failed.Address) {
-		return "mirror the version: " + MirrorCommand(failed.Address, r.Template, failed.Version.String()) + "; to mirror everything in a lock file, run tofu-oci mirror --lock-file FILE --to REPO"
+		if failed.Version == (provider.Version{}) { // no lock file selects a version
+			return "mirror the provider: " + MirrorCommand(failed.Address, r.Template, wantedOf(err))
+		}
+		return "mirror the version: " + MirrorCommand(failed.Address, r.Template, failed.Version.String())
 	}
 	e, ok := errors.AsType[*provider.PlatformError](err)
 	switch {
 	case !ok:
 		return ""
+	case r.has(e.Address) && e.Wanted == (provider.Platform{}): // the release has no platform
+		return "choose another version, because this one has no packages"
 	case r.has(e.Address):
 		return "mirror the version for this platform, too: " + MirrorCommand(e.Address, r.Template, e.Version.String()) + " --platform " + e.Wanted.String() + "; if you built the provider yourself, publish it for this platform"
 	}
@@ -77,6 +82,14 @@ func (r Remedies) has(a provider.Address) bool {
 
 func isAbsent(err error) bool {
 	return errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound)
+}
+
+// wantedOf returns the constraint that no existing version meets, or "" if it is unknown.
+func wantedOf(err error) string {
+	if missing, ok := errors.AsType[*provider.VersionError](err); ok {
+		return requirementOf(missing).Constraint.String()
+	}
+	return ""
 }
 
 // requirementOf returns the unmet requirement.

@@ -98,6 +98,15 @@ func Hint(err error) string {
 	return ""
 }
 
+// Hints returns the texts of all hints in the table, with placeholders.
+func Hints() []string {
+	texts := make([]string, len(hints))
+	for i, h := range hints {
+		texts[i] = h.text
+	}
+	return texts
+}
+
 // revokeHint is the hint for denied versions.
 const revokeHint = "to revoke the denial, mirror the version again with tofu-oci mirror PROVIDER@VERSION --force (modules: module mirror or module push)"
 
@@ -113,7 +122,8 @@ var hints = []struct {
 	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
 	{at(anywhere, has(func(e *repository.RealmError) bool { return e.Private })), "if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials"},
 	{at(anywhere, isA[*repository.RealmError]), "set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM"},
-	{at(anywhere, says("immutable", "tagalreadyexists", "tag already exists")), "publish all platforms of a version in one run, or allow mutable tags for this repository"},
+	{at(anywhere, isImmutable, isOtherTag), "exempt the tag TAG of REPOSITORY from immutability, because tofu-oci changes it, or allow mutable tags for this repository"},
+	{at(anywhere, isImmutable), "publish all platforms of a version in one run, or allow mutable tags for this repository"},
 	{at(ecr, isWriting, anyOf(isCutOff, isMissing)), "create the repository with aws ecr create-repository --repository-name REPOSITORY or with --on-missing-repository; if it exists, check the account and region in the host name, and the permission ecr:InitiateLayerUpload"},
 	{at(ecr, says("not authorized to perform")), "grant the missing permission to the IAM role or user; docs/ecr.md lists the required permissions"},
 	{at(ecr, isDenied), "log in again, because ECR tokens expire after 12 hours: aws ecr get-login-password | tofu-oci login --username AWS --password-stdin REGISTRY"},
@@ -143,12 +153,13 @@ var hints = []struct {
 	{isA[*repository.ExpiredError], "review the version, then run the command with the same --gate, or renew the gate's approval in the source repository with tofu-oci promote PROVIDER@VERSION --gate PROGRAM"},
 	{has(func(e *repository.DeniedError) bool { return e.Record.Gate != "" }), "use a version without this problem, or add an exception with an expiry date to the gate's policy and run the command with the same --gate"},
 	{isA[*repository.DeniedError], "choose another version; " + revokeHint},
-	{errorIs(approval.ErrNotPending), "list pending versions with tofu-oci list PROVIDER --pending, or stage a version with tofu-oci mirror --stage; for modules, use tofu-oci module list and module mirror"},
+	{errorIs(approval.ErrNotPending), "stage a version with tofu-oci mirror PROVIDER@VERSION --stage, or list pending versions with tofu-oci list PROVIDER --pending; for modules, use tofu-oci module list and module mirror"},
 	{errorIs(approval.ErrDenied), revokeHint},
-	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror again (modules: module push or module mirror); for a pending release, add --stage"},
-	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
-	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content in the repository is wrong"},
-	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote --sign-key FILE"},
+	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror PROVIDER@VERSION (modules: module push or module mirror); for a pending release, add --stage"},
+	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --out PLAN, and have it approved"},
+	{isA[*repository.ConflictError], "compare both sides with tofu-oci list PROVIDER@VERSION; a published version should never change, so use --force only if the content in the repository is wrong"},
+	{has(func(e *trust.RefusedError) bool { return e.NoRepository }), "specify the OCI repository that contains the release and its approval with --from"},
+	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote PROVIDER@VERSION --sign-key FILE"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's author"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
 	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if you published the release, publish it again with --keyring FILE, which adds the key to the release"},
@@ -189,14 +200,15 @@ var hints = []struct {
 	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-submodules or --allow-lfs-pointers"},
 	{errorIs(git.ErrAccess), "configure a git credential helper for HTTPS or a key for SSH, and check that git ls-remote can read the repository; git does not prompt here"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},
-	{isKind(provider.Denied), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
+	{errorIs(origin.ErrNoToken), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
+	{allOf(isKind(provider.Denied), isA[*provider.StatusError]), "make the URL readable without credentials, or let the registry return signed URLs, because OpenTofu and tofu-oci send no token when they request checksums, signatures, and archives"},
 	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
 	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its author"},
 	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci tofurc --validate FILE"},
 	{isA[*mirror.TooYoungError], "if the origin registry provides no dates, specify exact versions such as hashicorp/null@3.2.4, use --lock-file, or omit --min-age"},
 	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
 	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created this layout, such as crane pull --format=oci, wrote no tags"},
-	{moreVersions, "list all versions with tofu-oci list"},
+	{moreVersions, "list all versions with tofu-oci list PROVIDER"},
 	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create missing layouts"},
 	{at(anywhere, isWriting, isMissing), "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
 	{isMissing, "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},

@@ -99,6 +99,7 @@ var exported = map[string]struct {
 	"networkmirror.HashError":          {&networkmirror.HashError{}, provider.Unverified},
 	"origin.ErrPage":                   {origin.ErrPage, provider.Transient},
 	"origin.ErrToken":                  {origin.ErrToken, provider.Denied},
+	"origin.ErrNoToken":                {origin.ErrNoToken, provider.Denied},
 	"origin.ErrModuleNotFound":         {origin.ErrModuleNotFound, provider.NotFound},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, provider.NotFound},
 	"mirror.TooYoungError":             {&mirror.TooYoungError{}, provider.Refused},

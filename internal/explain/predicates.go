@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -27,7 +28,14 @@ var (
 	// hasCredentials matches registries that rejected the credentials or can't use them.
 	hasCredentials = has(func(e *repository.Error) bool { return e.Credentials != "" })
 	// isPlain matches responses over HTTP without TLS.
-	isPlain    = has(func(e *repository.ResponseError) bool { return strings.HasPrefix(e.URL, "http://") })
+	isPlain = has(func(e *repository.ResponseError) bool { return strings.HasPrefix(e.URL, "http://") })
+	// isImmutable matches registries that reject changes of tags. isOtherTag matches tags
+	// that are not for versions, such as latest.
+	isImmutable = says("immutable", "tagalreadyexists", "tag already exists", "tag is locked")
+	isOtherTag  = has(func(e *repository.Error) bool {
+		_, isVersion := artifact.ParseTag(e.Reference)
+		return e.Op == "tagging" && !isVersion
+	})
 	lacksScope = says("insufficient_scope", "insufficient scope")
 	// isUnsupported matches registries that accept only certain media types.
 	isUnsupported = anyOf(hasStatus(http.StatusUnsupportedMediaType),

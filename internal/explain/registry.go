@@ -10,6 +10,8 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -53,15 +55,44 @@ func productAt(registry string) product {
 	return other
 }
 
+// providerWord matches the placeholder for a release or a provider in a command.
+var providerWord = regexp.MustCompile(`\bPROVIDER\b(@VERSION\b)?`)
+
+// fillRelease replaces PROVIDER and VERSION with the release that an error concerns, so
+// that the command can be run as printed. If the error doesn't contain the release, the
+// placeholders remain.
+func fillRelease(hint string, err error) string {
+	var a provider.Address
+	var v provider.Version
+	if e, ok := errors.AsType[*provider.Error](err); ok {
+		a, v = e.Address, e.Version
+	}
+	if e, ok := errors.AsType[*provider.VersionError](err); ok && a == (provider.Address{}) {
+		a, v = e.Address, e.Version
+	}
+	if a == (provider.Address{}) || a.IsModule() {
+		return hint
+	}
+	return providerWord.ReplaceAllStringFunc(hint, func(word string) string {
+		switch {
+		case word == "PROVIDER":
+			return text.Quote(a.String())
+		case v == (provider.Version{}):
+			return text.Quote(a.String() + "@VERSION")
+		}
+		return text.Quote(a.String() + "@" + v.String())
+	})
+}
+
 // fill replaces the placeholders in a hint: REGISTRY and REPOSITORY with the registry
-// and the repository that an error concerns, PROJECT with the first part of the
+// and the repository that an error concerns, TAG with its tag or digest, PROJECT with the first part of the
 // repository name, REALM with the token service's host, ALIAS with the value of
 // --alias, and ISSUER with the issuer of the last certificate that the server sent,
 // which the error message does not include.
-func fill(text string, err error) string {
-	registry, name, realm, alias, issuer := "REGISTRY", "", "", "", ""
+func fill(hint string, err error) string {
+	registry, name, tag, realm, alias, issuer := "REGISTRY", "", "", "", "", ""
 	if e, ok := errors.AsType[*repository.Error](err); ok {
-		registry, name = cmp.Or(e.Registry, registry), e.Name
+		registry, name, tag = cmp.Or(e.Registry, registry), e.Name, e.Reference
 	}
 	if e, ok := errors.AsType[*repository.RealmError](err); ok {
 		realm = e.Realm
@@ -74,7 +105,7 @@ func fill(text string, err error) string {
 		issuer = fmt.Sprintf(" (%q)", e.UnverifiedCertificates[len(e.UnverifiedCertificates)-1].Issuer.String())
 	}
 	project, _, _ := strings.Cut(name, "/")
-	return strings.NewReplacer("REALM", realm, "REPOSITORY", name, "PROJECT", project, "REGISTRY", registry, "ALIAS", alias, " ISSUER", issuer).Replace(text)
+	return strings.NewReplacer("REALM", realm, "REPOSITORY", name, "PROJECT", project, "REGISTRY", registry, "TAG", tag, "ALIAS", alias, " ISSUER", issuer).Replace(fillRelease(hint, err))
 }
 
 // loginHints contains the result of [LoginHint] for each registry product.

@@ -38,18 +38,40 @@ func Package(ctx context.Context, src provider.Source, p provider.Package, o Opt
 	if err != nil {
 		return Report{}, err
 	}
+	var listing packagezip.Listing
 	unpacked, _, err := sink.Put(ctx, p, func(ctx context.Context) (io.ReadCloser, error) {
 		zip, _, err := src.Open(ctx, p)
-		return zip, err
+		if err != nil {
+			return nil, err
+		}
+		listing = packagezip.Listing{}
+		return listedBody{zip, &listing}, nil
 	})
 	if err != nil {
 		return Report{}, err
+	}
+	// The sink makes executables without a mode executable, but OpenTofu doesn't.
+	contents, _ := listing.Contents()
+	if problem := contents.ModeProblem(p.Address.Type, p.Platform); problem != "" {
+		return Report{}, &Error{Fault: NotStarted, Problem: problem}
 	}
 	name, err := executable(unpacked, p.Address.Type)
 	if err != nil {
 		return Report{}, err
 	}
 	return Start(ctx, filepath.Join(unpacked, name), o)
+}
+
+// listedBody is a zip whose central directory is recorded.
+type listedBody struct {
+	io.ReadCloser
+	listing *packagezip.Listing
+}
+
+func (b listedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	_, _ = b.listing.Write(p[:n])
+	return n, err
 }
 
 // Many processes each release that the requirements specify exactly. If the release has

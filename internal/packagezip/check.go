@@ -59,7 +59,9 @@ func Check(zip io.ReaderAt, size int64, typ string, p provider.Platform) (Report
 		return report, src.attribute(fmt.Errorf("reading %q: %w", name, err))
 	}
 	e := candidate{name: name, platform: p, report: &report}
-	e.checkMode(file)
+	if problem := archive.listed().ModeProblem(typ, p); problem != "" {
+		e.problems = append(e.problems, problem)
+	}
 	e.checkContent(start)
 	if len(e.problems) > 0 {
 		return report, &CheckError{Problems: e.problems}

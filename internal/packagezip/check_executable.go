@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/klauspost/compress/zip"
-
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -29,18 +27,21 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// checkMode reports a mode that doesn't allow execution. OpenTofu sets the mode that
-// the archive specifies. If the archive specifies no mode, OpenTofu uses the zip
-// library's default, 0666.
-func (e *candidate) checkMode(file *zip.File) {
-	switch {
-	case e.platform.OS == windows:
-		// On Windows, the file's name determines whether it is executable.
-	case !hasUnixMode(file.CreatorVersion, file.ExternalAttrs):
-		e.warn("has no Unix mode, probably because the archive was created on Windows; OpenTofu would install it as a file that is not executable")
-	case file.Mode()&0o111 == 0:
-		e.refuse("is not executable (mode %04o); OpenTofu would install it, but fail to start it", file.Mode().Perm())
+// ModeProblem returns the reason OpenTofu can install a package but not start it on a
+// platform: the mode of the executable in the archive. OpenTofu sets this mode or, if
+// the archive has no Unix modes, 0666 or 0. [Reader.Unpack] does not share the second
+// problem. If there is no problem, or if the package has no executable, ModeProblem
+// returns an empty string.
+func (c Contents) ModeProblem(typ string, p provider.Platform) string {
+	name, _ := c.Executable(typ)
+	switch mode, known := c.Modes[name]; {
+	case name == "", p.OS == windows: // on Windows, the file's name determines whether it is executable
+	case !known:
+		return fmt.Sprintf("%q has no Unix mode, probably because the archive was created on Windows; OpenTofu would install it as a file that is not executable", name)
+	case mode&0o111 == 0:
+		return fmt.Sprintf("%q is not executable (mode %04o); OpenTofu would install it, but fail to start it", name, mode)
 	}
+	return ""
 }
 
 // checkContent reports problems with the first bytes of the file.

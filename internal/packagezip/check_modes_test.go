@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/zip"
@@ -15,7 +16,7 @@ import (
 )
 
 // TestModesAgreeWithUnpack checks that Check and Unpack interpret modes in the same
-// way.
+// way. Only Unpack makes an executable without a mode executable.
 func TestModesAgreeWithUnpack(t *testing.T) {
 	t.Parallel()
 	for _, header := range []func(*zip.FileHeader){
@@ -25,7 +26,8 @@ func TestModesAgreeWithUnpack(t *testing.T) {
 		data := packageOf(t, file{name: "terraform-provider-x", content: elfFile{}.String(), header: header})
 		_, err := checkPackage(t, data, "linux_amd64")
 		fi := unpackOne(t, data, "terraform-provider-x")
-		if refused := len(problems(t, err)) > 0; refused != (fi.Mode()&0o111 == 0) {
+		found := problems(t, err)
+		if refused := len(found) > 0; refused != (fi.Mode()&0o111 == 0) && !strings.Contains(err.Error(), "has no Unix mode") {
 			t.Errorf("unpacked with mode %v, but Check returned: %v", fi.Mode(), err)
 		}
 	}

@@ -75,8 +75,8 @@ func TestCheck(t *testing.T) {
 		{"not executable", "linux_amd64", []file{{name: name, content: linux, header: mode(0o644)}}, name, []string{"is not executable (mode 0644); OpenTofu would"}, nil},
 		{"all problems at once", "linux_amd64", []file{{name: name, content: macho64(macho.CpuArm64), header: mode(0o600)}}, name, []string{"is not executable (mode 0600)", "is Mach-O for arm64; linux_amd64 requires ELF"}, nil},
 		{"an irrelevant mode", "windows_amd64", []file{{name: name + ".exe", content: win, header: mode(0o644)}}, name + ".exe", nil, nil},
-		{"zipped on Windows", "linux_amd64", []file{{name: name, content: linux, header: made(ntfs, 0x20)}}, name, nil, []string{"has no Unix mode"}},
-		{"zipped without modes", "linux_amd64", []file{{name: name, content: linux, header: made(unix, 0)}}, name, nil, []string{"has no Unix mode"}},
+		{"zipped on Windows", "linux_amd64", []file{{name: name, content: linux, header: made(ntfs, 0x20)}}, name, []string{"has no Unix mode"}, nil},
+		{"zipped without modes", "linux_amd64", []file{{name: name, content: linux, header: made(unix, 0)}}, name, []string{"has no Unix mode"}, nil},
 		{"zipped on Windows for Windows", "windows_amd64", []file{{name: name + ".EXE", content: win, header: made(fat, 0x20)}}, name + ".EXE", nil, nil},
 
 		{"Windows without .exe", "windows_amd64", []file{{name: name + "_v1.0.0", content: win}}, name + "_v1.0.0", nil, []string{"does not end in .exe"}},

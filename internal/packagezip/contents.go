@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,15 +27,21 @@ type Contents struct {
 	H1Unpacked string
 	// Files contains the sorted names of the files.
 	Files []string
+	// Directories reports whether the archive has entries for directories, so that
+	// H1Unpacked differs from H1.
+	Directories bool
+	// Modes contains the Unix modes of the files at the top level. Files without a Unix
+	// mode are omitted.
+	Modes map[string]fs.FileMode
 	// BuildInfo is the Go build information that [WithBuildInfo] requests. If the
 	// executable has none, BuildInfo is nil.
 	BuildInfo *debug.BuildInfo
 }
 
-// VerifyH1 verifies an unsigned h1 hash. If stated is not empty and differs from the
-// archive's hash, VerifyH1 returns a *[sums.MismatchError] that contains name.
+// VerifyH1 verifies an unsigned h1 hash. If stated is not empty and differs from both
+// hashes, VerifyH1 returns a *[sums.MismatchError] that contains name.
 func (c Contents) VerifyH1(name, stated string) error {
-	if stated != "" && stated != c.H1 {
+	if stated != "" && stated != c.H1 && stated != c.H1Unpacked {
 		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}
 	}
 	return nil
@@ -62,8 +69,9 @@ func hashStream(ctx context.Context, src io.Reader, limits limits, options ...Ha
 
 // hasher is a sink that stores each entry's hash.
 type hasher struct {
-	hash   hash.Hash
-	hashed []hashed
+	hash    hash.Hash
+	hashed  []hashed
+	entries []entry
 	// scan finds the build information. If nil, no file is scanned.
 	scan *buildInfoScan
 }
@@ -107,13 +115,16 @@ func (h *hasher) end(name string) error {
 	return nil
 }
 
-func (h *hasher) finish(context.Context, []entry) error { return nil }
+func (h *hasher) finish(_ context.Context, entries []entry) error {
+	h.entries = entries
+	return nil
+}
 
 // contents computes the archive's hashes from the entries' hashes.
 func (h *hasher) contents() Contents {
 	slices.SortFunc(h.hashed, func(a, b hashed) int { return cmp.Compare(a.name, b.name) })
 	archive, directory := sha256.New(), sha256.New()
-	var c Contents
+	c := listed(h.entries)
 	for _, done := range h.hashed {
 		// The line has the format of dirhash.Hash1, a function that requires access to
 		// the files.
@@ -121,7 +132,6 @@ func (h *hasher) contents() Contents {
 		archive.Write(line)
 		if !strings.HasSuffix(done.name, "/") {
 			directory.Write(line)
-			c.Files = append(c.Files, done.name)
 		}
 	}
 	c.H1, c.H1Unpacked = h1(archive), h1(directory)
@@ -129,6 +139,28 @@ func (h *hasher) contents() Contents {
 		c.BuildInfo = h.scan.found
 	}
 	return c
+}
+
+// listed returns the contents according to the central directory, without hashes.
+func listed(entries []entry) Contents {
+	c := Contents{Modes: map[string]fs.FileMode{}}
+	for _, e := range entries {
+		if e.isDirectory() {
+			c.Directories = true
+			continue
+		}
+		c.Files = append(c.Files, e.name)
+		if hasUnixMode(e.madeBy, e.attributes) && !strings.Contains(e.name, "/") {
+			c.Modes[e.name] = e.mode().Perm()
+		}
+	}
+	slices.Sort(c.Files)
+	return c
+}
+
+// H1Hashes returns H1 and, if it differs, H1Unpacked.
+func (c Contents) H1Hashes() []string {
+	return slices.Compact([]string{c.H1, c.H1Unpacked})
 }
 
 func h1(h hash.Hash) string {

@@ -27,13 +27,16 @@ func (c Contents) Executable(typ string) (name string, others []string) {
 
 // Executable is like [Contents.Executable], but does not read the archive's contents.
 func (r *Reader) Executable(typ string) (name string, others []string) {
-	var files []string
-	for _, e := range r.entries {
-		if !e.isDirectory() {
-			files = append(files, e.name)
-		}
+	return r.listed().Executable(typ)
+}
+
+// listed returns the archive's contents without hashes.
+func (r *Reader) listed() Contents {
+	entries := make([]entry, len(r.entries))
+	for i, e := range r.entries {
+		entries[i] = e.entry
 	}
-	return executable(files, typ)
+	return listed(entries)
 }
 
 // ExecutableIn is like [Contents.Executable], but reads the directory of an unpacked

@@ -186,7 +186,10 @@ func (u *unpacker) finish(ctx context.Context, entries []entry) error {
 			return u.settle(e)
 		})
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return u.hasher.finish(ctx, entries)
 }
 
 // settle sets the mode of a file and syncs it.

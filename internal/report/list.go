@@ -308,7 +308,7 @@ func (o *Report) ListServed(r api.Version) error {
 	}
 	documents(false, r.Evidence)
 	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, PackageItem{Platform: p.Platform, Filename: p.Filename, Digest: p.Digest, Size: p.Size, H1: p.H1, Problem: p.Problem})
+		i.Packages = append(i.Packages, PackageItem{Platform: p.Platform, Filename: p.Filename, Digest: p.Digest, Size: p.Size, H1: p.H1, H1Unpacked: p.H1Unpacked, Problem: p.Problem})
 		documents(false, p.Documents)
 	}
 	documents(true, r.Referrers)

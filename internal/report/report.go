@@ -201,11 +201,15 @@ type PackageItem struct {
 	Digest string `json:"digest,omitempty"`
 	Size   int64  `json:"size,omitempty"`
 	H1     string `json:"h1,omitempty"`
+	// H1Unpacked is omitted if it is equal to H1.
+	H1Unpacked string `json:"h1_unpacked,omitempty"`
 	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in
 	// lists and dry runs.
 	Action string `json:"action,omitempty"`
 	// Problem explains why a server cannot serve the package.
 	Problem string `json:"problem,omitempty"`
+	// Warning explains why OpenTofu cannot start the package.
+	Warning string `json:"warning,omitempty"`
 	// Path is the path of a pulled package.
 	Path string `json:"path,omitempty"`
 	// Evidence contains the paths of the documents that were written with the package.

@@ -113,7 +113,9 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 		default:
 			action = "present"
 		}
-		i.Packages = append(i.Packages, describePackage(p.Package, action))
+		item := describePackage(p.Package, action)
+		item.Warning = p.Warning
+		i.Packages = append(i.Packages, item)
 	}
 	if r.Unattested != nil {
 		i.Unattested = OneLine(r.Unattested.Error())
@@ -125,10 +127,15 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 }
 
 // verdictAndWarnings returns the line about the signature, and prints warnings about
-// the signature and the attestations.
+// the signature, the attestations, and the packages.
 func (o *Report) verdictAndWarnings(i Item, r publish.Result) string {
 	if i.Unattested != "" {
 		o.Warn("%s %s: attestations are unavailable: %s", i.Provider, i.Version, i.Unattested)
+	}
+	for _, p := range i.Packages {
+		if p.Warning != "" {
+			o.Warn("%s %s for %s: %s", i.Provider, i.Version, p.Platform, p.Warning)
+		}
 	}
 	return o.verdict(r.Address, i.Version, r.Verdict)
 }
@@ -306,7 +313,7 @@ func describePackages(packages []provider.Package) (items []PackageItem) {
 
 func describePackage(p provider.Package, action string) PackageItem {
 	return PackageItem{
-		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: max(p.Size, 0), H1: p.H1, Action: action,
+		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: max(p.Size, 0), H1: p.H1, H1Unpacked: p.H1Unpacked, Action: action,
 	}
 }
 

@@ -244,6 +244,9 @@ func targetDescriptor(p provider.Package, manifest ocispec.Descriptor) ocispec.D
 	if p.H1 != "" {
 		manifest.Annotations[annotationH1] = p.H1
 	}
+	if p.H1Unpacked != "" {
+		manifest.Annotations[annotationH1Unpacked] = p.H1Unpacked
+	}
 	return manifest
 }
 

@@ -48,8 +48,14 @@ func (t Target) Digest() (digest.Digest, bool) {
 
 // H1 returns the h1 hash of the zip, or an empty string if the entry has no valid h1
 // annotation.
-func (t Target) H1() string {
-	h1, err := sums.ParseH1(t.Descriptor.Annotations[annotationH1])
+func (t Target) H1() string { return t.h1(annotationH1) }
+
+// H1Unpacked returns the h1 hash of the unpacked directory, or an empty string if the
+// entry has no valid annotation, because the hash does not differ from that of the zip.
+func (t Target) H1Unpacked() string { return t.h1(annotationH1Unpacked) }
+
+func (t Target) h1(annotation string) string {
+	h1, err := sums.ParseH1(t.Descriptor.Annotations[annotation])
 	if err != nil {
 		return ""
 	}
@@ -65,6 +71,13 @@ func (t Target) StatedZH() (text string, exists bool) {
 // StatedH1 returns the value of the h1 annotation, which can be invalid.
 func (t Target) StatedH1() (text string, exists bool) {
 	text, exists = t.Descriptor.Annotations[annotationH1]
+	return text, exists
+}
+
+// StatedH1Unpacked returns the value of the h1-unpacked annotation, which can be
+// invalid.
+func (t Target) StatedH1Unpacked() (text string, exists bool) {
+	text, exists = t.Descriptor.Annotations[annotationH1Unpacked]
 	return text, exists
 }
 

@@ -47,6 +47,9 @@ const (
 	annotationZH = annotationPrefix + "zh"
 	// annotationH1 annotates a descriptor in the index with the "h1:" hash of the zip.
 	annotationH1 = annotationPrefix + "h1"
+	// annotationH1Unpacked annotates a descriptor in the index with the "h1:" hash of the
+	// unpacked directory if it differs from the hash of the zip.
+	annotationH1Unpacked = annotationPrefix + "h1-unpacked"
 	// AnnotationProvider annotates the index with the ASCII address of the provider.
 	AnnotationProvider = annotationPrefix + "provider"
 	// annotationProtocols annotates the index with comma-separated plugin protocol

@@ -158,7 +158,7 @@ func (s selection) accepts(zip digest.Digest, h store.Hashes) error {
 func (s selection) canMatch(p provider.Package) error {
 	for _, locked := range s.locked {
 		if !slices.Contains(locked, lockfile.Hash(sums.ZH(p.Digest))) && !slices.ContainsFunc(locked, lockfile.Hash.IsH1) {
-			return s.refuse(p.Digest, store.Hashes{H1: p.H1}, locked)
+			return s.refuse(p.Digest, store.Hashes{H1: p.H1, Unpacked: p.H1Unpacked}, locked)
 		}
 	}
 	return nil

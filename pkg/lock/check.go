@@ -124,7 +124,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	}
 	// 2. Find the locked hashes that the source doesn't have.
 	for _, p := range release.Packages {
-		known = append(known, lockfile.Hash(p.H1))
+		known = append(known, contentsOf(p)...)
 	}
 	var unknown []lockfile.Hash
 	for _, h := range s.Hashes {
@@ -179,11 +179,11 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	s, platform, relock := c.Selection, p.Platform.String(), c.lockCommand()
 	switch {
 	case p.Digest == "": // clients verify an unpacked directory only if h1: hashes are locked
-		if !slices.Contains(s.Hashes, lockfile.Hash(p.H1)) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
+		if !containsContents(s.Hashes, p) && slices.ContainsFunc(s.Hashes, lockfile.Hash.IsH1) {
 			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for the unpacked package of %s %s for %s; the hash is %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
-	case slices.Contains(s.Hashes, lockfile.Hash(p.H1)):
+	case containsContents(s.Hashes, p):
 		problem := fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
 			s.Address, s.Version, platform, zh(p.Digest))
 		if slices.ContainsFunc(unknown, lockfile.Hash.IsZH) {

@@ -186,13 +186,29 @@ func contentHashes(ctx context.Context, src provider.Source, r provider.Release,
 	hashes := make([][]lockfile.Hash, len(packages))
 	err := schedule.All(ctx, zipsAtOnce, packages, func(ctx context.Context, i int, p provider.Package) (err error) {
 		if p.H1 != "" && (!o.ComputeH1 || p.Digest == "") {
-			hashes[i] = []lockfile.Hash{lockfile.Hash(p.H1)}
+			hashes[i] = contentsOf(p)
 			return nil
 		}
 		hashes[i], err = zips.hashes(ctx, p)
 		return err
 	})
 	return slices.Concat(hashes...), err
+}
+
+// contentsOf returns the h1: hashes of a package according to its metadata.
+func contentsOf(p provider.Package) []lockfile.Hash { return toHashes(p.H1Hashes()) }
+
+func toHashes(texts []string) []lockfile.Hash {
+	var hashes []lockfile.Hash
+	for _, text := range texts {
+		hashes = append(hashes, lockfile.Hash(text))
+	}
+	return hashes
+}
+
+// containsContents reports whether the hashes include an h1: hash of a package.
+func containsContents(hashes []lockfile.Hash, p provider.Package) bool {
+	return slices.ContainsFunc(contentsOf(p), func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })
 }
 
 // zipsAtOnce is the maximum number of zips that are read concurrently. Reading a zip
@@ -240,9 +256,5 @@ func (r zipReader) hashes(ctx context.Context, p provider.Package) ([]lockfile.H
 	if err := contents.VerifyH1(p.Filename, p.H1); err != nil {
 		return nil, err
 	}
-	hashes := []lockfile.Hash{lockfile.Hash(contents.H1)}
-	if contents.H1Unpacked != contents.H1 {
-		hashes = append(hashes, lockfile.Hash(contents.H1Unpacked))
-	}
-	return hashes, nil
+	return toHashes(contents.H1Hashes()), nil
 }

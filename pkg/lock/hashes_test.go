@@ -169,9 +169,15 @@ func TestHashesOfUnusualZips(t *testing.T) {
 	data := stored(t)
 	p := s.hold(t, r.Packages[0], data)
 	want := []lockfile.Hash{zh(p.Digest), lockfile.Hash(p.H1), lockfile.Hash(hashOf(t, data).H1Unpacked)}
-	p.H1 = ""
+	p.H1Unpacked = string(want[2])
 	r.Packages, r.Documents = []provider.Package{p}, nil
-	got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{TempDir: t.TempDir()})
+	got, err := lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{})
+	if diff := cmp.Diff(sorted(want), got); diff != "" || err != nil || s.opened.Load() != 0 {
+		t.Errorf("from metadata: %v, %s", err, diff)
+	}
+	p.H1, p.H1Unpacked = "", ""
+	r.Packages, r.Documents = []provider.Package{p}, nil
+	got, err = lock.Hashes(t.Context(), s, r.Address, r.Version, lock.Options{TempDir: t.TempDir()})
 	if diff := cmp.Diff(sorted(want), got); diff != "" || err != nil || len(sorted(want)) != 3 {
 		t.Errorf("%v, %s", err, diff)
 	}

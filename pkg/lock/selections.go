@@ -72,7 +72,7 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 // its predecessor, Check returns nil.
 func (s Selections) Check(p provider.Package) error {
 	selected, err := s.find(p.Address, p.Version)
-	if err != nil || selected.Predecessor != (provider.Address{}) || slices.Contains(selected.Hashes, zh(p.Digest)) || slices.Contains(selected.Hashes, lockfile.Hash(p.H1)) {
+	if err != nil || selected.Predecessor != (provider.Address{}) || slices.Contains(selected.Hashes, zh(p.Digest)) || containsContents(selected.Hashes, p) {
 		return nil //nolint:nilerr // another version
 	}
 	return &HashError{Address: p.Address, Version: p.Version, Platform: p.Platform, Got: []lockfile.Hash{zh(p.Digest)}, Locked: selected.Hashes}

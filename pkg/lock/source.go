@@ -143,10 +143,8 @@ func (s *lockedSource) check(ctx context.Context, p provider.Package, selected l
 		}
 		refused.Got = append(refused.Got, zh(p.Digest))
 	}
-	if p.H1 != "" {
-		refused.Got = append(refused.Got, lockfile.Hash(p.H1))
-	}
-	stated := slices.Contains(locked, lockfile.Hash(p.H1))
+	refused.Got = append(refused.Got, contentsOf(p)...)
+	stated := containsContents(locked, p)
 	switch {
 	case p.Digest == "" && stated: // an unpacked directory is hashed when it is used
 		return nil

@@ -26,11 +26,20 @@ type Package struct {
 	Size int64
 	// H1 is the h1: hash of the contents, as in lock files. It is empty if unknown.
 	H1 string
+	// H1Unpacked is the h1: hash that clients compute after they have unpacked the
+	// archive. It differs from H1 if the archive has entries for directories. It is empty
+	// if it is unknown or equal to H1.
+	H1Unpacked string
 	// Documents lists the documents that are only about this package.
 	Documents []Document
 	// Locator is the location of the archive. Only the source that created this value
 	// uses it.
 	Locator any
+}
+
+// H1Hashes returns the known h1: hashes of the contents.
+func (p Package) H1Hashes() []string {
+	return slices.DeleteFunc([]string{p.H1, p.H1Unpacked}, func(h1 string) bool { return h1 == "" })
 }
 
 // Release is a version of a provider with its packages. It contains all packages, or

@@ -37,6 +37,9 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	}
 	if packed.Index.Descriptor.Digest == f.stored.Digest {
 		r.Plan = r.restoring(*f)
+		if r.Status == Replaced { // the stored index was right
+			r.Status = Unchanged
+		}
 	}
 	was := f.stored
 	was.Tag, was.Digest = r.Tag, r.From
@@ -142,7 +145,8 @@ func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Rel
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {
-		all = append(all, PackageResult{Package: pkg, Sent: f.sent[zipKey{pkg.Platform, pkg.Digest}].Sent})
+		sent := f.sent[zipKey{pkg.Platform, pkg.Digest}]
+		all = append(all, PackageResult{Package: pkg, Sent: sent.Sent, Warning: sent.Warning})
 	}
 	return all
 }

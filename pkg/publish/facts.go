@@ -85,8 +85,9 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 // sort classifies the stored platforms. It adds platforms that stay unchanged to
 // f.intact, and the remaining documents of damaged packages to f.left. It returns the
-// platforms of damaged or misnamed packages that the release does not contain.
-func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
+// platforms of damaged or misnamed packages that the release does not contain. If
+// rebuilds is set, only packages that the release does not contain stay unchanged.
+func (f *facts) sort(repo repository.Reader, rebuilds bool) (damaged []provider.Platform) {
 	f.intact = nil
 	fresh := map[provider.Platform]digest.Digest{}
 	for _, pkg := range f.release.Packages {
@@ -98,7 +99,7 @@ func (f *facts) sort(repo repository.Reader) (damaged []provider.Platform) {
 		named := misnamed(found, f.address, f.version) == nil
 		same := d == "" || found.Err == nil && d == found.Manifest.Zip.Digest
 		switch {
-		case same && found.IsIntact() && named:
+		case same && found.IsIntact() && named && (!rebuilds || d == ""):
 			f.intact = append(f.intact, platform)
 			continue
 		case d == "":

@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -218,4 +220,49 @@ func TestNoZip(t *testing.T) {
 			t.Error(fmt.Sprint(d), "is not there")
 		}
 	})
+}
+
+// TestUnpackedH1 checks that the index contains both h1 hashes of a zip that lists
+// directories, even if the origin states one of them, and that the mode of an executable
+// causes a warning. An unchanged release keeps its hashes when a platform is added.
+func TestUnpackedH1(t *testing.T) {
+	t.Parallel()
+	for _, stated := range []origintest.Options{{}, {NoPackages: true}} {
+		eachTarget(t, stated, func(t *testing.T, w *world, to *target) {
+			w.zips[haiku] = zipListing(t, "docs/", "terraform-provider-thing_v1.2.3")
+			w.offer(t, w.release(all...))
+			r := w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{haiku, minix}})
+			for _, p := range r.Packages {
+				if !strings.Contains(p.Warning, "has no Unix mode") { // as all zips of these tests
+					t.Errorf("%s: the warning is %q", p.Package.Platform, p.Warning)
+				}
+			}
+			w.publish(t, to, publish.Extended, publish.Options{})
+			want, err := packagezip.HashStream(t.Context(), bytes.NewReader(w.zips[haiku]))
+			if err != nil || want.H1 == want.H1Unpacked {
+				t.Fatal(err, want)
+			}
+			for _, p := range w.stored(t, to).Packages {
+				if p.Platform == haiku && (p.H1 != want.H1 || p.H1Unpacked != want.H1Unpacked) || p.Platform != haiku && (p.H1 == "" || p.H1Unpacked != "") {
+					t.Errorf("%s has the hashes %q", p.Platform, p.H1Hashes())
+				}
+			}
+		})
+	}
+}
+
+// zipListing returns a zip with the given entries, which have no Unix modes.
+func zipListing(t *testing.T, names ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	for _, name := range names {
+		if _, err := z.CreateRaw(&zip.FileHeader{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
 }

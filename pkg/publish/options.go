@@ -172,6 +172,9 @@ type PackageResult struct {
 	// Mounted reports whether [Publisher.Copy] made the registry mount the zip from the
 	// source repository.
 	Mounted bool
+	// Warning is the reason OpenTofu can't start the package, without a final period. It
+	// is empty if there is none, or if the zip was not read.
+	Warning string
 }
 
 // depth returns the depth to which an existing release is inspected.

@@ -60,9 +60,12 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 type storedZip struct {
 	// listed reports whether the index that the tag points to lists the zip.
 	listed bool
-	// h1 is the hash in the index that the tag points to. It is as trustworthy as the
-	// source's hash.
-	h1 string
+	// h1 and h1Unpacked are the hashes in the index that the tag points to. They are as
+	// trustworthy as the source's hash.
+	h1, h1Unpacked string
+	// rehashes reports whether the zip is read to compute its hashes, because the
+	// annotations might be wrong.
+	rehashes bool
 	// missing reports whether the zip is missing or damaged. If set, later responses
 	// from the repository about the zip are ignored.
 	missing bool
@@ -72,8 +75,14 @@ type storedZip struct {
 type policy struct {
 	// force replaces conflicting content. overrules also overrides a denial.
 	force, overrules bool
+	// rebuilds reports whether the documents and annotations of stored packages are
+	// replaced with the source's, even if the zips are equal.
+	rebuilds bool
 	// listed reports whether a version with a listed tag counts as unchanged.
 	listed bool
+	// rechecks reports whether the documents of a release with equal zips are compared,
+	// too, because the release is read anyway. The source can have added a signature.
+	rechecks bool
 	// verifiesAgain reports whether the signature of an unchanged release is verified
 	// again.
 	verifiesAgain bool
@@ -95,7 +104,7 @@ func (j *job) policy() policy {
 	o := j.options
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
-		force: o.Force, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
+		force: o.Force, rechecks: o.Recheck && (o.Verify != nil || o.Force), rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
 		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
 		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
 		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
@@ -123,7 +132,7 @@ func newPlan(f facts, o policy) Plan {
 		return p.keeping(f)
 	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.hasRelease() && f.isComplete() && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
+	case f.hasRelease() && f.isComplete() && !o.rechecks && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)
@@ -136,6 +145,9 @@ func newPlan(f facts, o policy) Plan {
 	p.Added = newDocuments(f.stored, f.release)
 	if o.describes && len(p.Conflicts) == 0 {
 		p.describe(f)
+	}
+	if o.rebuilds && f.hasRelease() && p.Status != Created && p.Status != Repaired {
+		p.Status = Replaced
 	}
 	switch {
 	case len(p.Conflicts) > 0 && !o.force:

@@ -23,7 +23,7 @@ func (p *Plan) merge(f facts, o policy) {
 		return
 	}
 	// 1. Add the packages. Intact stored packages are kept unless they are replaced.
-	conflicts := p.addPackages(f)
+	conflicts := p.addPackages(f, o.rebuilds)
 	// 2. Add one set of documents for all packages.
 	conflicts = append(conflicts, p.addKept(f, o.force)...)
 	p.release.Packages = withoutOwnSums(p.release)
@@ -58,11 +58,15 @@ func dated(s Status, stored repository.Inspection, fresh time.Time) time.Time {
 
 // addPackages adds the source's packages to the plan. It returns conflicts with damaged
 // stored packages.
-func (p *Plan) addPackages(f facts) (conflicts []string) {
+func (p *Plan) addPackages(f facts, rebuilds bool) (conflicts []string) {
 	p.release.Packages, p.zips = nil, map[digest.Digest]storedZip{}
 	for _, found := range f.stored.Platforms {
 		if zip := found.Manifest.Zip.Digest; found.Err == nil {
-			p.zips[zip] = storedZip{listed: true, h1: found.Target.H1(), missing: f.stored.IsMissing(zip)}
+			known := storedZip{listed: true, rehashes: rebuilds, missing: f.stored.IsMissing(zip)}
+			if !rebuilds {
+				known.h1, known.h1Unpacked = found.Target.H1(), found.Target.H1Unpacked()
+			}
+			p.zips[zip] = known
 		}
 	}
 	for _, pkg := range slices.Concat(f.release.Packages, f.restored) {

@@ -71,7 +71,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 		if !isSent || !p.reads(pkg.Platform) {
 			continue
 		}
-		pkg.Size, pkg.H1 = done.Package.Size, done.Package.H1
+		pkg.Size, pkg.H1, pkg.H1Unpacked = done.Package.Size, done.Package.H1, done.Package.H1Unpacked
 		if !hasSBOM(pkg) {
 			isOther := func(d provider.Document) bool { return d.Kind != provider.KindSBOM }
 			pkg.Documents = slices.Concat(pkg.Documents, slices.DeleteFunc(slices.Clone(done.Package.Documents), isOther))
@@ -97,7 +97,10 @@ func containsSBOM(documents []provider.Document) bool {
 // metadata. If the h1 hash is required but neither the source nor the tagged index
 // contains it, sendZip reads the stored zip. An interrupted run can cause this.
 func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
-	h1, isLocal := cmp.Or(pkg.H1, stored.h1), j.repo.Traits().BlobPath != nil
+	known, isLocal := contentFacts{h1: cmp.Or(pkg.H1, stored.h1), h1Unpacked: pkg.H1Unpacked}, j.repo.Traits().BlobPath != nil
+	if known.h1 == stored.h1 {
+		known.h1Unpacked = cmp.Or(known.h1Unpacked, stored.h1Unpacked)
+	}
 	makesSBOM := j.options.SBOM != nil && !hasSBOM(pkg)
 	t := zipTransfer{job: j, pkg: pkg, describes: j.policy().describes && !hasSBOM(pkg), checks: !stored.missing}
 	if isSmall(pkg.Size) && !isLocal && !stored.listed {
@@ -109,10 +112,10 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 			return done, err
 		}
 	}
-	readsStored := t.describes || !j.options.NoH1 && (h1 == "" || isLocal && stored.h1 != h1)
+	readsStored := t.describes || !j.options.NoH1 && (known.h1 == "" || stored.rehashes || isLocal && stored.h1 != known.h1)
 	if t.stored {
-		if t.pkg.H1 = h1; !readsStored && !makesSBOM {
-			return PackageResult{Package: t.pkg}, nil
+		if t.pkg.H1, t.found = known.h1, known; !readsStored && !makesSBOM {
+			return t.result(), nil
 		}
 	}
 	slot, err := transfer.NewSlot(ctx, j.transfers(), pkg.Size)
@@ -143,14 +146,14 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 		err = t.send(ctx)
 	}
 	if t.stored && err == nil {
-		if t.pkg.H1 = h1; readsStored {
-			t.pkg.H1, err = t.readH1(ctx)
+		if t.found = known; readsStored {
+			t.found, err = t.readContents(ctx)
 		}
 	}
 	if t.sbom.Name != "" {
 		t.pkg.Documents = append(slices.Clip(t.pkg.Documents), t.sbom)
 	}
-	return PackageResult{Package: t.pkg, Sent: !t.stored}, err
+	return t.result(), err
 }
 
 // isSmall reports whether sending a zip costs no more than looking for it in a registry.
@@ -185,6 +188,20 @@ type zipTransfer struct {
 	// is stored in sbom.
 	describes bool
 	sbom      provider.Document
+	found     contentFacts
+}
+
+// contentFacts contains what is known about the contents of a zip.
+type contentFacts struct {
+	h1, h1Unpacked string
+	// warning is the value of the field of [PackageResult].
+	warning string
+}
+
+func (t *zipTransfer) result() PackageResult {
+	p := t.pkg
+	p.H1, p.H1Unpacked = t.found.h1, t.found.h1Unpacked
+	return PackageResult{Package: p, Sent: !t.stored, Warning: t.found.warning}
 }
 
 // hashOptions returns the options for hashing the zip.
@@ -274,10 +291,7 @@ func (t *zipTransfer) send(ctx context.Context) error {
 			}
 			zip = spool.Reader()
 		}
-		h1, err := t.push(ctx, zip)
-		if err == nil {
-			t.pkg.H1 = h1
-		}
+		t.found, err = t.push(ctx, zip)
 		return content.End(err)
 	})
 }
@@ -290,14 +304,21 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 	return sums.NewReadCloser(f, pkg.Filename, pkg.Size, pkg.Digest), pkg.Size, nil
 }
 
-// push pushes the content of the zip and returns its h1 hash. The source's h1 hash is
-// not signed, so push verifies it if the verification requires no additional transfer.
-// If the zip is invalid or has a different h1 hash, push withholds the last byte. If a
-// zip can't be hashed as a stream, it is read again after the push.
-func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, err error) {
+// push pushes the content of the zip and returns the facts about it. The source's h1
+// hash is not signed, so push verifies it if the verification requires no additional
+// transfer. If the zip is invalid or has a different h1 hash, push withholds the last
+// byte. If a zip can't be hashed as a stream, or if it lists directories and was not
+// hashed, it is read again after the push.
+func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found contentFacts, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
 	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil) {
-		return t.pkg.H1, t.repo.PushBlob(ctx, zip, content)
+		var listing packagezip.Listing
+		err := t.repo.PushBlob(ctx, zip, io.TeeReader(content, &listing))
+		contents, _ := listing.Contents()
+		if err == nil && contents.Directories && !t.options.NoH1 {
+			return t.readContents(ctx)
+		}
+		return t.fromListing(contents), err
 	}
 	w := packagezip.NewHashWriter(ctx, t.hashOptions()...)
 	defer func() { _ = w.Close() }()
@@ -308,35 +329,36 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (h1 string, e
 		switch {
 		case again && t.path != "":
 			again = false
-			h1, err = t.readH1(ctx)
+			found, err = t.readContents(ctx)
 		case again:
 			err = nil
 		default:
-			h1, err = t.checkH1(contents, err)
+			found, err = t.check(contents, err)
 		}
 		return err
 	}}
 	err = t.repo.PushBlob(ctx, zip, g)
 	switch failure := g.verdict(); {
 	case failure != nil: // the error of the push might hide this failure
-		return "", failure
+		return contentFacts{}, failure
 	case err != nil:
-		return "", err
+		return contentFacts{}, err
 	case again:
-		return t.readH1(ctx)
+		return t.readContents(ctx)
 	}
-	return h1, nil
+	return found, nil
 }
 
-// readH1 computes the h1 hash of the zip from a local file of the source or the
-// repository. Without a local file, it reads the repository's blob as a stream. It uses
-// a temporary file only if necessary.
-func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
+// readContents hashes the zip in a local file of the source or the repository. Without a
+// local file, it reads the repository's blob as a stream. It uses a temporary file only
+// if necessary.
+func (t *zipTransfer) readContents(ctx context.Context) (contentFacts, error) {
 	path := t.path
 	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
 		path, _ = blobPath(t.pkg.Digest) // without a file, the blob is read
 	}
 	var contents packagezip.Contents
+	var err error
 	if path != "" {
 		contents, err = hashFile(ctx, path, t.pkg.Size, t.hashOptions()...)
 	} else {
@@ -345,7 +367,7 @@ func (t *zipTransfer) readH1(ctx context.Context) (h1 string, err error) {
 			return err
 		})
 	}
-	return t.checkH1(contents, err)
+	return t.check(contents, err)
 }
 
 // openStored opens the repository's zip.
@@ -367,29 +389,44 @@ func hashFile(ctx context.Context, path string, size int64, options ...packagezi
 	return archive.Contents(ctx, options...)
 }
 
-// checkH1 returns an error if the computed h1 hash doesn't match the source's. It also
-// generates the SBOM. With NoH1, it returns the source's h1 hash.
-func (t *zipTransfer) checkH1(contents packagezip.Contents, err error) (string, error) {
+// fromListing returns the facts about a zip that was not hashed, with the source's
+// hashes.
+func (t *zipTransfer) fromListing(contents packagezip.Contents) contentFacts {
+	found := contentFacts{h1: t.pkg.H1, h1Unpacked: t.pkg.H1Unpacked}
+	if !t.pkg.Address.IsModule() {
+		found.warning = contents.ModeProblem(t.pkg.Address.Type, t.pkg.Platform)
+	}
+	return found
+}
+
+// check returns the facts about a zip that was hashed with the result err. It returns
+// an error if the h1 hash doesn't match the source's. It also generates the SBOM. With
+// NoH1, it returns the source's h1 hash.
+func (t *zipTransfer) check(contents packagezip.Contents, err error) (contentFacts, error) {
 	if err != nil {
 		name := t.pkg.Filename
 		if t.path != "" && !t.fetched {
 			name = t.path
 		}
-		return "", fmt.Errorf("reading %s: %w", name, err)
+		return contentFacts{}, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if err := contents.VerifyH1(t.pkg.Filename, t.pkg.H1); err != nil {
-		return "", err
+		return contentFacts{}, err
 	}
 	if t.describes {
 		executable, _ := contents.Executable(t.pkg.Address.Type)
 		document, err := sbom.CycloneDX(t.pkg, executable, contents.BuildInfo)
 		if err != nil {
-			return "", fmt.Errorf("generating the SBOM for %s: %w", t.pkg.Filename, err)
+			return contentFacts{}, fmt.Errorf("generating the SBOM for %s: %w", t.pkg.Filename, err)
 		}
 		t.sbom = artifact.NewDocument(sbomName(t.pkg, artifact.MediaTypeCycloneDX), artifact.MediaTypeCycloneDX, document)
 	}
-	if t.options.NoH1 {
-		return t.pkg.H1, nil
+	found := t.fromListing(contents)
+	if !t.options.NoH1 {
+		found.h1, found.h1Unpacked = contents.H1, ""
+		if contents.Directories {
+			found.h1Unpacked = contents.H1Unpacked
+		}
 	}
-	return contents.H1, nil
+	return found, nil
 }

@@ -39,15 +39,12 @@ func (l versionsList) with(v provider.Version) versionsList {
 	return versionsList{versions}
 }
 
-// with returns the list with an additional package. h1 is empty if it is unknown.
+// with returns the list with an additional package and its known h1: hashes.
 // Existing hashes are kept. If the list conflicts with the package, the error text is
 // the predicate of a sentence about the list.
-func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) {
+func (l archivesList) with(p provider.Package, h1 []string) (archivesList, error) {
 	platform := p.Platform.String()
-	merged := archive{URL: provider.Filename(p.Address, p.Version, p.Platform), Hashes: []string{sums.ZH(p.Digest)}}
-	if h1 != "" {
-		merged.Hashes = append(merged.Hashes, h1)
-	}
+	merged := archive{URL: provider.Filename(p.Address, p.Version, p.Platform), Hashes: append([]string{sums.ZH(p.Digest)}, h1...)}
 	if existing := l.Archives[platform]; existing != nil {
 		if existing.URL != merged.URL {
 			return l, fmt.Errorf("has the URL %[2]q for %[1]s, want %[3]q", platform, existing.URL, merged.URL)
@@ -72,16 +69,19 @@ func (l archivesList) with(p provider.Package, h1 string) (archivesList, error) 
 	return archivesList{archives}, nil
 }
 
-// contradicted returns the known hash with the same scheme as hash but a different
-// value, and reports whether such a hash exists. A zip has only one hash per scheme.
+// contradicted reports whether known contains hashes with the same scheme as hash, but
+// not hash itself. It returns one of these hashes.
 func contradicted(hash string, known []string) (want string, differs bool) {
 	scheme, _, _ := strings.Cut(hash, ":")
-	for _, want := range known {
-		if rest, same := strings.CutPrefix(want, scheme+":"); same && hash != scheme+":"+rest {
-			return want, true
+	for _, other := range known {
+		if other == hash {
+			return "", false
+		}
+		if strings.HasPrefix(other, scheme+":") {
+			want = other
 		}
 	}
-	return "", false
+	return want, want != ""
 }
 
 func (l archivesList) hasH1(p provider.Package) bool {

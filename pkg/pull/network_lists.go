@@ -39,9 +39,9 @@ type lists struct {
 }
 
 // has reports whether both documents list a package with its zh: hash and the given h1:
-// hash. If h1 is empty, any h1: hash is accepted. If the documents contradict the
+// hashes. If h1 is empty, any h1: hash is accepted. If the documents contradict the
 // package, has returns an error.
-func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
+func (m *mirrorLists) has(p provider.Package, h1 []string) (bool, error) {
 	existing, err := m.read(p)
 	if err != nil {
 		return false, err
@@ -56,7 +56,7 @@ func (m *mirrorLists) has(p provider.Package, h1 string) (bool, error) {
 
 // add adds a package to the documents. It writes index.json last, so this document
 // never lists a version whose document is missing. Existing entries are kept.
-func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 string) error {
+func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 []string) error {
 	return m.locked(ctx, func() error {
 		existing, err := m.read(p)
 		if err != nil {

@@ -11,12 +11,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -59,11 +61,17 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 	renamed.Filename, renamed.ListedAs = "x-plan9.zip", "../Makefile"
 	network := func(data []byte) map[string]string {
 		p := sinkPackage(t, data)
+		contents, err := packagezip.HashStream(t.Context(), bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes := append(contents.H1Hashes(), sums.ZH(p.Digest))
+		slices.Sort(hashes)
 		return map[string]string{
 			sinkParent + sinkZipName:  string(data),
 			sinkParent + "index.json": "{\n  \"versions\": {\n    \"1.2.0\": {}\n  }\n}",
-			sinkParent + "1.2.0.json": fmt.Sprintf("{\n  \"archives\": {\n    \"plan9_riscv64\": {\n      \"hashes\": [\n        %q,\n        %q\n      ],\n      \"url\": %q\n    }\n  }\n}",
-				p.H1, sums.ZH(p.Digest), sinkZipName),
+			sinkParent + "1.2.0.json": fmt.Sprintf("{\n  \"archives\": {\n    \"plan9_riscv64\": {\n      \"hashes\": [\n        %s\n      ],\n      \"url\": %q\n    }\n  }\n}",
+				`"`+strings.Join(hashes, "\",\n        \"")+`"`, sinkZipName),
 		}
 	}
 	return map[string]sinkCase{

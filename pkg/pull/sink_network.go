@@ -43,7 +43,7 @@ func (s *networkSink) look(ctx context.Context, p provider.Package) (path string
 	if path, found, err = s.zips.Has(ctx, p); err != nil {
 		return path, false, false, err
 	}
-	listed, err = s.lists.has(p, "")
+	listed, err = s.lists.has(p, nil)
 	return path, found, listed, err
 }
 
@@ -56,7 +56,7 @@ func (s *networkSink) Put(ctx context.Context, p provider.Package, open Opener) 
 		return path, found, err
 	}
 	// 1. Store the zip, and compute its h1: hash.
-	var h1 string
+	var h1 []string
 	if found {
 		kept = true
 		h1, err = fileH1(ctx, p, path)
@@ -78,7 +78,7 @@ func (s *networkSink) PutDirectory(ctx context.Context, p provider.Package, from
 // putZip stores a zip and hashes its contents while reading it. If the zip can't be
 // hashed as a stream, or if it comes from the store, putZip reads it again before
 // renaming the file.
-func (s *networkSink) putZip(ctx context.Context, p provider.Package, path string, open Opener) (h1 string, kept bool, err error) {
+func (s *networkSink) putZip(ctx context.Context, p provider.Package, path string, open Opener) (h1 []string, kept bool, err error) {
 	var passing passingHash
 	defer passing.close()
 	zip, err := s.zips.begin(ctx, p, path, func(ctx context.Context) (io.ReadCloser, error) {
@@ -89,7 +89,7 @@ func (s *networkSink) putZip(ctx context.Context, p provider.Package, path strin
 		return passing.of(ctx, body), nil
 	})
 	if err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	defer zip.Discard()
 	contents, err := passing.contents()
@@ -97,37 +97,37 @@ func (s *networkSink) putZip(ctx context.Context, p provider.Package, path strin
 		contents, err = hashZip(ctx, zip, zip.size)
 	}
 	if h1, err = checkedH1(p, contents, err); err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	if _, err := s.lists.has(p, h1); err != nil {
-		return "", false, err
+		return nil, false, err
 	}
 	kept, err = s.zips.commit(ctx, p, zip)
 	return h1, kept, err
 }
 
-// fileH1 returns the h1: hash of an existing zip.
-func fileH1(ctx context.Context, p provider.Package, path string) (string, error) {
+// fileH1 returns the h1: hashes of an existing zip.
+func fileH1(ctx context.Context, p provider.Package, path string) ([]string, error) {
 	f, err := bounded.OpenFile(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	contents, err := hashZip(ctx, f, info.Size())
 	return checkedH1(p, contents, err)
 }
 
-// checkedH1 returns the computed h1: hash. It returns an error if the hash differs from
-// p.H1, unless p.H1 is empty.
-func checkedH1(p provider.Package, contents packagezip.Contents, err error) (string, error) {
+// checkedH1 returns the computed h1: hashes. It returns an error if the hashes differ
+// from p.H1, unless p.H1 is empty.
+func checkedH1(p provider.Package, contents packagezip.Contents, err error) ([]string, error) {
 	if err != nil {
-		return "", fmt.Errorf("reading %s: %w", p.Filename, err)
+		return nil, fmt.Errorf("reading %s: %w", p.Filename, err)
 	}
-	return contents.H1, contents.VerifyH1(p.Filename+" h1", p.H1)
+	return contents.H1Hashes(), contents.VerifyH1(p.Filename+" h1", p.H1)
 }
 
 func hashZip(ctx context.Context, zip io.ReaderAt, size int64) (packagezip.Contents, error) {

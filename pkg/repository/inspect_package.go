@@ -40,7 +40,7 @@ func (f InspectedPackage) IsIntact() bool { return f.Err == nil && len(f.Missing
 func (f InspectedPackage) Package(a provider.Address, v provider.Version) provider.Package {
 	p := provider.Package{
 		Address: a, Version: v, Platform: f.Target.Platform, Filename: provider.Filename(a, v, f.Target.Platform),
-		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(),
+		Digest: f.Manifest.Zip.Digest, Size: f.Manifest.Zip.Size, H1: f.Target.H1(), H1Unpacked: f.Target.H1Unpacked(),
 	}
 	if f.depth < DepthManifests {
 		p.Digest, _ = f.Target.Digest()

@@ -162,7 +162,7 @@ func (x *exchange) versionURL(more ...string) string {
 func lockOf(a provider.Address, v provider.Version, packages []api.Package) string {
 	selection := lockfile.Selection{Address: a, Version: v}
 	for _, p := range packages {
-		for _, text := range []string{p.ZH, p.H1} {
+		for _, text := range []string{p.ZH, p.H1, p.H1Unpacked} {
 			if h, err := lockfile.ParseHash(text); err == nil && p.Problem == "" {
 				selection.Hashes = append(selection.Hashes, h)
 			}

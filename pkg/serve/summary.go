@@ -111,7 +111,7 @@ func notInstallable(platforms []string) string {
 // add adds the package for a platform, and the documents in its manifest.
 func (s *summary) add(q providerQuery, v provider.Version, f repository.InspectedPackage) api.Package {
 	pkg := f.Package(q.address, v)
-	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1}
+	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1, H1Unpacked: pkg.H1Unpacked}
 	stated, has := f.Target.Digest()
 	switch {
 	case f.Target.Duplicate:

@@ -51,7 +51,7 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	if problem == "" {
 		return nil
 	}
-	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true}
+	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true, NoRepository: errors.Is(err, provider.ErrWrongSource)}
 }
 
 // unapproved returns the reason decisions, which are sorted oldest first, contain

@@ -70,6 +70,9 @@ type RefusedError struct {
 	// Unapproved is set, it is the reason the release is not approved.
 	Problem    string
 	Unapproved bool
+	// NoRepository reports whether Unapproved is set because the release does not come
+	// from an OCI repository, so that approvals can't be read.
+	NoRepository bool
 }
 
 func (e *RefusedError) Error() string {

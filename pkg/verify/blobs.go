@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -135,10 +136,29 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 	case !read || err != nil:
 	case hashed.err != nil:
 		s.addError("zip-refused", fmt.Sprintf("The zip matches its digest, but tofu-oci refuses to unpack it: %v.", hashed.err), finding.Remedy{Hint: "report the problem to the author"})
-	case is && hashed.h1 != stated:
-		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is %s, but the hash of the zip is %s.", stated, hashed.h1), a.again())
+	default:
+		if is && hashed.VerifyH1("", stated) != nil {
+			s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is %s, but the hash of the zip is %s.", stated, hashed.H1), a.again())
+		}
+		if unpacked, is := f.Target.StatedH1Unpacked(); is && unpacked != hashed.H1Unpacked {
+			s.addError("annotation-h1", fmt.Sprintf("The annotation h1-unpacked is %q, but the hash of the unpacked zip is %s.", clip(unpacked), hashed.H1Unpacked), a.again())
+		}
+		if known, is := f.Target.H1(), f.Target.H1Unpacked() != ""; known != "" && !is && hashed.Directories {
+			s.addWarning("annotation-h1", "The zip lists directories, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.again())
+		}
+		a.mode(s, hashed.Contents)
 	}
 	return err
+}
+
+// mode adds a finding if OpenTofu can't start the executable because of its mode.
+func (a *verification) mode(s reporter, contents packagezip.Contents) {
+	if a.address.IsModule() {
+		return
+	}
+	if problem := contents.ModeProblem(a.address.Type, s.platform); problem != "" {
+		s.addError("executable-mode", fmt.Sprintf("The zip can be installed, but not started: %s.", problem), finding.Remedy{Hint: "ask the author to create the zip on a Unix system; if the release is your own, publish a new version; until then, use exec or pull --layout unpacked, which make the executable of a zip without modes executable"})
+	}
 }
 
 // clip truncates a string from another source.

@@ -146,13 +146,16 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
-		remedy = finding.Remedy{Hint: "if the author has signed the release since, mirror it again with --recheck; if you published it, publish the same zips again with --sign-key FILE"}
+		remedy = finding.Remedy{
+			Hint:    "if the author has signed the release since, mirror it again; if you published it, publish the same zips again with --sign-key FILE",
+			Command: a.fetch(" --recheck"),
+		}
 	case provider.TrustUnknown: // if the key is missing, pinning doesn't help
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE, which adds the key to the release"}
 	}
 	switch {
 	case isRefused && refused.Unapproved:
-		s.addError("approval-missing", fmt.Sprintf("The release is not approved: %s.", refused.Problem), finding.Remedy{Hint: "review the release, and approve it with tofu-oci promote --sign-key FILE"})
+		s.addError("approval-missing", fmt.Sprintf("The release is not approved: %s.", refused.Problem), a.promote("review the release, then approve it", " --sign-key FILE"))
 	case isRefused:
 		s.addError(signatureCode(refused.Verdict.Trust), fmt.Sprintf("The release is refused: %s: %s.", refused.Verdict, refused.Problem), remedy)
 	case ctx.Err() != nil:
@@ -172,7 +175,7 @@ func (a *verification) readReferrers(ctx context.Context, found repository.Inspe
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
 	a.addUnreadable(s, r.Lost)
 	if expired := repository.Expired(r.Decisions); expired != nil {
-		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), finding.Remedy{Hint: "review the release; to renew the gate's approval, use tofu-oci promote --gate PROGRAM; to withdraw the release, use tofu-oci deny"})
+		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), a.promote("review the release; to withdraw it, use tofu-oci deny; to renew the gate's approval", " --gate PROGRAM"))
 	}
 	for _, platform := range found.Index.Platforms() {
 		f, inspected := found.Platforms[platform]

@@ -16,8 +16,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// hashing is a repository that computes the h1 hashes of zips while they are read, so
-// that each zip is read only once.
+// hashing is a repository that hashes the contents of zips while they are read, so that
+// each zip is read only once.
 type hashing struct {
 	repository.Reader
 	// zips limits the number of zips that are read concurrently, across all releases.
@@ -27,9 +27,9 @@ type hashing struct {
 	hashes map[digest.Digest]hashed
 }
 
-// hashed is the h1 hash of a zip.
+// hashed contains the contents of a zip.
 type hashed struct {
-	h1  string
+	packagezip.Contents
 	err error
 }
 
@@ -53,7 +53,7 @@ func (h *hashing) of(ctx context.Context, zip ocispec.Descriptor) (found hashed,
 	if err != nil && !errors.Is(err, packagezip.ErrArchive) {
 		return found, read, fmt.Errorf("reading the zip %s again: %w", zip.Digest, err)
 	}
-	return hashed{contents.H1, err}, read, nil
+	return hashed{contents, err}, read, nil
 }
 
 func (h *hashing) keep(d digest.Digest, found hashed) {
@@ -94,7 +94,7 @@ func (b *hashedBody) Read(p []byte) (int, error) {
 	_, _ = b.hash.Write(p[:n])
 	if errors.Is(err, io.EOF) {
 		contents, failed := b.hash.Contents()
-		b.keep(hashed{contents.H1, failed})
+		b.keep(hashed{contents, failed})
 	}
 	return n, err
 }

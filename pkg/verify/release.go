@@ -102,18 +102,15 @@ func (a *verification) mirror(flags string) finding.Remedy {
 // again returns the remedy for defects that mirror ignores because the zips are
 // correct.
 func (a *verification) again() finding.Remedy {
-	remedy := a.mirror("")
-	remedy.Hint = a.deleteTag() + remedy.Hint
-	return remedy
+	return doctor.Rebuild(a.address, a.options.Template, a.version)
 }
 
-// deleteAndMirror returns the remedy that deletes the tag and mirrors the release again.
-func (a *verification) deleteAndMirror() finding.Remedy {
-	return finding.Remedy{Hint: a.deleteTag() + "mirror the release again", Command: a.fetch("")}
-}
-
-func (a *verification) deleteTag() string {
-	return fmt.Sprintf("delete the tag %s, then ", artifact.Tag(a.version))
+// promote returns a remedy that approves the release.
+func (a *verification) promote(hint, flags string) finding.Remedy {
+	if a.address.IsModule() {
+		return finding.Remedy{Hint: hint + ", use tofu-oci module promote" + flags}
+	}
+	return finding.Remedy{Hint: hint, Command: doctor.PromoteCommand(a.address, a.options.Template, a.version) + flags}
 }
 
 // release verifies the release. It returns an error if the repository or the origin

@@ -104,6 +104,17 @@ func defects() map[string]defect {
 		"unsafe archive": {deep: true, stays: true, want: []string{"error annotation-zh haiku_riscv64", "error sums-differ haiku_riscv64", "error zip-refused haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.replace(t, artifact.MediaTypeZip, unsafeZip(t))
 		}},
+		"not executable": {deep: true, stays: true, want: []string{"error executable-mode haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			r := w.release(t)
+			r.Archives[haiku] = origintest.Archive{Bytes: storedZip(t, "haiku", 0o644)}
+			w.offer(t, r)
+			w.mirror(t, publish.Options{Force: true})
+		}},
+		"h1 of another directory": {deep: true, want: []string{"error annotation-h1 haiku_riscv64"}, make: func(t *testing.T, w *world) {
+			w.editIndex(t, func(x *ocispec.Index) {
+				x.Manifests[0].Annotations["io.github.tofu-oci.h1-unpacked"] = "h1:" + strings.Repeat("A", 43) + "="
+			})
+		}},
 		"other name": {want: []string{"error name-differs haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.editManifest(t, func(m *ocispec.Manifest) {
 				layer(m, artifact.MediaTypeZip).Annotations[ocispec.AnnotationTitle] = "terraform-provider-thing_1.2.2_haiku_riscv64.zip"
@@ -225,14 +236,11 @@ func statusOf(found []string) string {
 // repair applies the remedies.
 func (w *world) repair(t *testing.T, r verify.Report) {
 	t.Helper()
-	remedy := r.Findings[0].Hint + r.Findings[0].Command
+	remedy := r.Findings[0].Command
 	if !strings.Contains(remedy, "tofu-oci mirror ") {
 		t.Fatalf("no command: %s", remedy)
 	}
-	if strings.Contains(remedy, "delete the tag") {
-		w.deleteTag(t)
-	}
-	o := publish.Options{Force: strings.Contains(remedy, "--force")}
+	o := publish.Options{Force: strings.Contains(remedy, "--force"), Recheck: strings.Contains(remedy, "--recheck")}
 	if strings.Contains(remedy, "--check-level deep") {
 		o.Check = repository.DepthContent
 	}

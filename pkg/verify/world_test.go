@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -92,7 +93,7 @@ func (w *world) release(t *testing.T) origintest.Release {
 	t.Helper()
 	return origintest.Release{
 		Namespace: "acme", Type: "thing", Version: tag, Protocols: []string{"5.0"},
-		Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: nouns.Zip(t, "haiku")}, plan9: {Bytes: storedZip(t, "plan9")}},
+		Archives: map[provider.Platform]origintest.Archive{haiku: {Bytes: nouns.Zip(t, "haiku")}, plan9: {Bytes: storedZip(t, "plan9", 0o755)}},
 	}
 }
 
@@ -255,35 +256,15 @@ func (w *world) lose(t *testing.T, d digest.Digest) {
 	}
 }
 
-// deleteTag deletes the tag without using tofu-oci.
-func (w *world) deleteTag(t *testing.T) {
-	t.Helper()
-	if w.registry != nil {
-		w.registry.Delete(t, w.repo.Traits().Name, tag)
-		return
-	}
-	d, _ := w.index(t)
-	path := filepath.Join(filepath.Dir(w.path(t, d.Digest)), "..", "..", "index.json")
-	data, err := os.ReadFile(path)
-	var x ocispec.Index
-	if err == nil {
-		err = json.Unmarshal(data, &x)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Manifests = slices.DeleteFunc(x.Manifests, func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag })
-	if err := os.WriteFile(path, marshal(t, x.MediaType, x).Bytes, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// storedZip returns a zip that cannot be hashed as a stream.
-func storedZip(t *testing.T, text string) []byte {
+// storedZip returns a zip that cannot be hashed as a stream. Its executable has the given
+// mode.
+func storedZip(t *testing.T, text string, mode fs.FileMode) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	f, err := z.CreateHeader(&zip.FileHeader{Name: "terraform-provider-thing", Method: zip.Store})
+	header := &zip.FileHeader{Name: "terraform-provider-thing", Method: zip.Store}
+	header.SetMode(mode)
+	f, err := z.CreateHeader(header)
 	if err == nil {
 		_, err = f.Write([]byte(text))
 	}

@@ -75,11 +75,15 @@ type Package struct {
 	Platform string `json:"platform"`
 	Filename string `json:"filename"`
 	// Digest is the archive's digest, which consists of "sha256:" and hexadecimal
-	// digits. ZH and H1 are its hashes in lock files.
+	// digits. ZH and H1 are its hashes in lock files. H1Unpacked is the hash of the
+	// unpacked directory if it differs from H1.
 	Digest string `json:"digest,omitempty"`
 	ZH     string `json:"zh,omitempty"`
 	H1     string `json:"h1,omitempty"`
-	Size   int64  `json:"size,omitempty"`
+
+	H1Unpacked string `json:"h1_unpacked,omitempty"`
+
+	Size int64 `json:"size,omitempty"`
 	// URL is the archive's URL. If the server has access rules, the URL is valid for
 	// about one hour, and only for this caller.
 	URL string `json:"url,omitempty"`

@@ -41,7 +41,9 @@ func Zip(t *testing.T, text string) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
-	w, err := z.Create("terraform-provider-thing")
+	header := &zip.FileHeader{Name: "terraform-provider-thing", Method: zip.Deflate}
+	header.SetMode(0o755)
+	w, err := z.CreateHeader(header)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -171,7 +171,10 @@ func (s *Source) identify(ctx context.Context, c candidate) (provider.Package, e
 	if err != nil {
 		return p, err
 	}
-	p.Digest, p.Size, p.H1 = m.digest, m.size, m.H1
+	p.Digest, p.Size, p.H1, p.H1Unpacked = m.digest, m.size, m.H1, ""
+	if m.Directories {
+		p.H1Unpacked = m.H1Unpacked
+	}
 	c.Package = p
 	if err := c.checkZH("the package itself"); err != nil {
 		return p, err

@@ -175,14 +175,15 @@ func (s *Source) download(ctx context.Context, p provider.Package) (io.ReadClose
 	if !ok {
 		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	header, token := http.Header{}, origin.Token{}
-	if httpclient.SameOrigin(at.url, s.base) {
-		var err error
-		if token, err = s.token(ctx); err != nil {
-			return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
-		}
-		token.Authorize(header)
+	if !httpclient.SameOrigin(at.url, s.base) { // the token is not sent to other servers
+		return s.downloads.Open(ctx, at.url, nil, p)
 	}
+	token, err := s.token(ctx)
+	if err != nil {
+		return nil, 0, fmt.Errorf("opening %s: %w", p.Filename, err)
+	}
+	header := http.Header{}
+	token.Authorize(header)
 	body, size, err := s.downloads.Open(ctx, at.url, header, p)
 	return body, size, token.Refused(err)
 }

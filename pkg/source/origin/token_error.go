@@ -12,6 +12,17 @@ import (
 // errors also wrap [provider.ErrDenied].
 var ErrToken = provider.Errorf(provider.Denied, "the registry rejected the token")
 
+// ErrNoToken is wrapped by errors from requests that were denied because no token is
+// configured. Clients never send a token when they request checksums, signatures, and
+// archives, so errors from such requests don't wrap it. These errors also wrap
+// [provider.ErrDenied].
+var ErrNoToken = provider.Errorf(provider.Denied, "the registry requires a token")
+
+// noTokenError adds [ErrNoToken] to an error without changing its message.
+type noTokenError struct{ error }
+
+func (e noTokenError) Unwrap() []error { return []error{e.error, ErrNoToken} }
+
 // Authorize adds the token to the headers of a request, unless the token is missing.
 func (t Token) Authorize(h http.Header) {
 	if t.Value != "" {
@@ -19,11 +30,14 @@ func (t Token) Authorize(h http.Header) {
 	}
 }
 
-// Refused adds [ErrToken] to the error from a request that contained the token, if the
-// server denied access.
+// Refused adds [ErrToken] or, if the token is missing, [ErrNoToken] to the error from a
+// request that would have contained the token, if the server denied access.
 func (t Token) Refused(err error) error {
-	if t.Value == "" || !errors.Is(err, provider.ErrDenied) {
+	switch {
+	case !errors.Is(err, provider.ErrDenied):
 		return err
+	case t.Value == "":
+		return noTokenError{err}
 	}
 	if t.From == "" {
 		return fmt.Errorf("%w; %w", err, ErrToken)
