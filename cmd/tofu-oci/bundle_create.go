@@ -69,7 +69,7 @@ func bundleCreate(cmd *command) error {
 	}
 	if errors.Is(err, bundle.ErrIncomplete) {
 		cmd.out.Warn("%s", err)
-		err = nil
+		return cmd.out.Finish()
 	}
 	return cmd.out.FinishRun(err)
 }
