@@ -221,8 +221,8 @@ func TestPartsInAnyOrder(t *testing.T) {
 func importInOrder(t *testing.T, from repository.Reader, names []string, order []int) {
 	t.Helper()
 	inside := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
-	// Like a registry, the target refuses manifests without their content, and is asked
-	// for manifests and blobs separately.
+	// Like a registry, the target refuses manifests without their content, and returns
+	// manifests only if their content is complete.
 	to := strict{inside}
 	for n, i := range order {
 		results := imported(t, to, names[i])

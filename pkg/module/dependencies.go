@@ -21,7 +21,8 @@ import (
 // MissingCall is a call to a module for which the mirror contains no matching version.
 type MissingCall struct {
 	// Root is the directory of the root module or, for [NewDependencies], the
-	// requirement that leads to the call, as returned by String.
+	// requirement for the version that makes the call, directly or through other
+	// modules, as returned by String.
 	Root string
 	// Requirement is the module that is called, with the constraint of the call.
 	Requirement Requirement

@@ -32,7 +32,7 @@ type location struct {
 	// pkg identifies the module in progress reports.
 	pkg provider.Package
 	// stored, if not nil, is a repository that contains the package under the tag ref.
-	// Only ref and subdir are used then.
+	// Only the tag and the subdirectory are used then.
 	stored repository.Reader
 }
 
