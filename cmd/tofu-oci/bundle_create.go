@@ -145,7 +145,7 @@ func (cmd *command) addDependencies(wanted, named []provider.Requirement, t temp
 	for _, r := range named {
 		one, err := cmd.selectStored(r, t)
 		if err != nil {
-			return wanted, nil //nolint:nilerr // bundle.Create reports the error
+			return wanted, nil // bundle.Create reports the error
 		}
 		selected = append(selected, one...)
 	}

@@ -83,7 +83,7 @@ func (cmd *command) missingModules(t template.ModuleTemplate) func(context.Conte
 	return func(ctx context.Context, stored repository.Inspection, v provider.Version) (missing []string, err error) {
 		a, err := module.ParseAddress(stored.Index.Annotations[artifact.AnnotationModule])
 		if err != nil {
-			return nil, nil //nolint:nilerr // the module was pushed instead of mirrored, so its address is unknown
+			return nil, nil // the module was pushed instead of mirrored, so its address is unknown
 		}
 		o := cmd.dependencyOptions(t)
 		o.OnError = func(_ string, err error) { missing = append(missing, err.Error()) }

@@ -95,7 +95,7 @@ func (o Options) selectModule(ctx context.Context, w Wanted, isStored bool) ([]p
 			}
 		}
 		if len(d.undated) == 0 || ctx.Err() != nil {
-			return slices.SortedFunc(maps.Keys(chosen), provider.Version.Compare), nil // NewPlan reports the errors
+			return slices.SortedFunc(maps.Keys(chosen), provider.Version.Compare), nil //nolint:nilerr // NewPlan reports the errors
 		}
 		mirror.FetchDates(ctx, o.source(w.Address), w.Address, provider.NewestFirst(d.undated), f.dates)
 	}
