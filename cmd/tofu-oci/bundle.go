@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -52,28 +53,72 @@ func (cmd *command) bundleRepositories(all []provider.Address, flag string) (fun
 }
 
 func (cmd *command) bundleReferences(all []provider.Address, flag string) (map[provider.Address]template.Reference, error) {
-	var providers template.Template
-	var modules template.ModuleTemplate
-	var err error
-	if slices.ContainsFunc(all, provider.Address.IsModule) {
-		modules, err = moduleTemplate(cmd.c, "modules-"+flag)
-	}
-	if err == nil && slices.ContainsFunc(all, func(a provider.Address) bool { return !a.IsModule() }) {
-		providers, err = repositoryTemplate(cmd.c, flag)
-	}
+	t, err := cmd.bundleTemplates(all, flag)
 	if err != nil {
 		return nil, err
 	}
-	return cmd.distinctTargets(flag, all, func(a provider.Address) (template.Reference, error) {
-		if !a.IsModule() {
-			return providers.Repository(a)
+	return cmd.distinctTargets(flag, all, t.repository)
+}
+
+// bundleTemplates are the templates of repositories for providers and modules. A
+// template that isn't specified is zero.
+type bundleTemplates struct {
+	providers template.Template
+	modules   template.ModuleTemplate
+}
+
+// bundleTemplates parses --from and --modules-from, or --to and --modules-to. A flag is
+// required only if an address needs it.
+func (cmd *command) bundleTemplates(all []provider.Address, flag string) (t bundleTemplates, err error) {
+	isProvider := func(a provider.Address) bool { return !a.IsModule() }
+	if flag := "modules-" + flag; cmd.c.IsSet(flag) || slices.ContainsFunc(all, provider.Address.IsModule) {
+		t.modules, err = moduleTemplate(cmd.c, flag)
+	}
+	if err == nil && (cmd.c.IsSet(flag) || slices.ContainsFunc(all, isProvider)) {
+		t.providers, err = repositoryTemplate(cmd.c, flag)
+	}
+	return t, err
+}
+
+// repository returns the repository of a provider or module. The template for its kind
+// must not be zero.
+func (t bundleTemplates) repository(a provider.Address) (template.Reference, error) {
+	if !a.IsModule() {
+		return t.providers.Repository(a)
+	}
+	m, err := module.ParseAddress(a.Type)
+	if err != nil {
+		return template.Reference{}, err
+	}
+	return m.Repository(t.modules)
+}
+
+// has reports whether the template for an address is specified.
+func (t bundleTemplates) has(a provider.Address) bool {
+	if a.IsModule() {
+		return t.modules != template.ModuleTemplate{}
+	}
+	return t.providers != template.Template{}
+}
+
+// stored returns the addresses of all providers and modules in the repositories. If the
+// repositories of one template can't be listed, it also returns the addresses in the
+// others and an error.
+func (t bundleTemplates) stored(cmd *command) (all []provider.Address, err error) {
+	if t.providers != (template.Template{}) {
+		l, listErr := catalog.List(cmd.c.Context, t.providers, cmd.catalogOptions())
+		all, err = addresses(l.Requirements()), listErr
+	}
+	if t.modules != (template.ModuleTemplate{}) {
+		modules, _, listErr := catalog.Modules(cmd.c.Context, t.modules, cmd.catalogOptions())
+		for _, m := range modules {
+			if m.Address != "" {
+				all = append(all, provider.ModuleAddress(m.Address))
+			}
 		}
-		m, err := module.ParseAddress(a.Type)
-		if err != nil {
-			return template.Reference{}, err
-		}
-		return m.Repository(modules)
-	})
+		err = errors.Join(err, listErr)
+	}
+	return all, err
 }
 
 func bundleInventoryCommand() *cli.Command {
@@ -118,7 +163,11 @@ func bundleInventory(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	return cmd.writeInventory("out", addresses(wanted), open, nil)
+	inventory, err := bundle.NewInventory(cmd.c.Context, addresses(wanted), open)
+	if err != nil {
+		return err
+	}
+	return cmd.writeInventory("out", inventory)
 }
 
 // storedModules returns the modules in the --modules-from repositories.
@@ -141,14 +190,9 @@ func (cmd *command) storedModules() (wanted []provider.Requirement, err error) {
 	return wanted, err
 }
 
-// writeInventory writes the inventory of repositories, with the results of an import,
-// to the file that a flag specifies. If the flag isn't set, it writes to stdout.
-func (cmd *command) writeInventory(flag string, all []provider.Address, open func(provider.Address) (repository.Reader, error), imported []bundle.Imported) error {
-	inventory, err := bundle.NewInventory(cmd.c.Context, all, open)
-	if err != nil {
-		return err
-	}
-	inventory.Imported = imported
+// writeInventory writes an inventory to the file that a flag specifies. If the flag
+// isn't set, it writes to stdout.
+func (cmd *command) writeInventory(flag string, inventory *bundle.Inventory) error {
 	text, err := inventory.Encode()
 	if err != nil {
 		return err
@@ -188,6 +232,9 @@ func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) er
 		return err
 	}
 	b, err := bundle.Open(cmd.c.Context, files, verify)
+	if _, damaged := errors.AsType[*bundle.DamagedError](err); damaged {
+		err = withHint(err, "specify only the parts of one bundle; if the file is damaged, transfer it again")
+	}
 	if err != nil {
 		return err
 	}
@@ -200,12 +247,16 @@ func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) er
 
 func bundleVerifyCommand() *cli.Command {
 	return newCommand("verify", func(cmd *command) error {
-		return cmd.withBundle(cmd.c.Args().Slice(), func(b *bundle.Bundle) error {
+		err := cmd.withBundle(cmd.c.Args().Slice(), func(b *bundle.Bundle) error {
 			problems, err := b.Verify(cmd.c.Context)
 			if err != nil {
 				return err
 			}
 			return cmd.out.BundleVerified(b.Manifest, problems)
 		})
+		if _, damaged := errors.AsType[*bundle.DamagedError](err); damaged {
+			return cmd.out.BundleVerified(bundle.Manifest{}, []error{err})
+		}
+		return err
 	}, []cli.Flag{bundleKeyringFlag()}, outputFlags())
 }

@@ -3,13 +3,19 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -21,6 +27,7 @@ func bundleCreateCommand() *cli.Command {
 		rootFlag(),
 		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the stored versions that match the declaration in `FILE`"},
 		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS[@CONSTRAINT]`: select versions of this module (repeatable)"},
+		withDependenciesFlag(),
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: source repositories for modules"},
 	}, versionFlags("matching versions"), []cli.Flag{
 		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
@@ -69,7 +76,7 @@ func bundleCreate(cmd *command) error {
 	}
 	if errors.Is(err, bundle.ErrIncomplete) {
 		cmd.out.Warn("%s", err)
-		err = nil
+		return cmd.out.Finish()
 	}
 	return cmd.out.FinishRun(err)
 }
@@ -82,18 +89,117 @@ func (cmd *command) requested(o *bundle.CreateOptions) (wanted []provider.Requir
 	if err := cmd.prepare(); err != nil {
 		return nil, err
 	}
-	closure, err := cmd.closure()
-	if err != nil {
+	if wanted, err = cmd.addModules(wanted); err != nil {
 		return nil, err
-	}
-	defer closure.Close()
-	wanted = append(wanted, closure.Providers...)
-	for _, r := range closure.Modules {
-		wanted = append(wanted, bundledModule(r))
 	}
 	o.Publish.Verify = cmd.verifyBundled(cmd.signer != nil)
 	o.From, err = cmd.bundleRepositories(addresses(wanted), "from")
 	return wanted, err
+}
+
+// addModules adds the providers and modules that the configurations in --root require,
+// and, with --with-dependencies, the modules that the selected modules call. All modules
+// come from the --modules-from repositories.
+func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requirement, error) {
+	if !cmd.c.IsSet("root") && !cmd.c.IsSet("module") {
+		return wanted, nil
+	}
+	// 1. Read the configurations.
+	var t template.ModuleTemplate
+	var err error
+	if cmd.c.IsSet("module") || cmd.c.IsSet("modules-from") {
+		if t, err = moduleTemplate(cmd.c, "modules-from"); err != nil {
+			return nil, err
+		}
+	}
+	o := cmd.dependencyOptions(t)
+	o.Environ, o.OnError = os.Environ(), nil
+	if t == (template.ModuleTemplate{}) {
+		o.Stored = func(module.Address) (repository.Reader, error) {
+			_, err := moduleTemplate(cmd.c, "modules-from")
+			return nil, err
+		}
+	}
+	closure, err := module.NewClosure(cmd.c.Context, nil, cmd.c.StringSlice("root"), o)
+	if err != nil {
+		return nil, err
+	}
+	defer closure.Close()
+	if err := closure.MissingErr(); err != nil {
+		return nil, withHint(err, "mirror the modules with tofu-oci module mirror --root")
+	}
+	cmd.out.DirectCalls(closure.Direct)
+	named := slices.DeleteFunc(slices.Clone(wanted), func(r provider.Requirement) bool { return !r.Address.IsModule() })
+	wanted = append(wanted, closure.Providers...)
+	for _, r := range closure.Modules {
+		wanted = append(wanted, bundledModule(r))
+	}
+	// 2. Find the modules that the modules in --module call.
+	return cmd.addDependencies(wanted, named, t, o)
+}
+
+// addDependencies adds the modules that the named modules call, if --with-dependencies is
+// set. Otherwise, it prints which of them the bundle lacks.
+func (cmd *command) addDependencies(wanted, named []provider.Requirement, t template.ModuleTemplate, o module.ClosureOptions) ([]provider.Requirement, error) {
+	var selected []module.Requirement
+	for _, r := range named {
+		one, err := cmd.selectStored(r, t)
+		if err != nil {
+			return wanted, nil // bundle.Create reports the error
+		}
+		selected = append(selected, one...)
+	}
+	isIncluded := cmd.c.Bool("with-dependencies")
+	if !isIncluded {
+		o.OnError = func(_ string, err error) { cmd.out.Warn("%v", err) }
+	}
+	found, err := module.NewDependencies(cmd.c.Context, nil, selected, o)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	if err := found.MissingErr(); err != nil && isIncluded {
+		return nil, withHint(err, "mirror the modules with tofu-oci module mirror --with-dependencies")
+	}
+	for _, call := range found.Missing {
+		cmd.out.Note("%v", call)
+	}
+	for _, r := range found.Modules {
+		switch {
+		case slices.ContainsFunc(selected, func(s module.Requirement) bool { return s.String() == r.String() }),
+			slices.ContainsFunc(wanted, func(w provider.Requirement) bool { return w.String() == bundledModule(r).String() }):
+		case isIncluded:
+			wanted = append(wanted, bundledModule(r))
+		default:
+			cmd.out.Note("the bundle doesn't contain %s, which %s calls; to add it, use --with-dependencies", r, found.Roots[r.String()][0])
+		}
+	}
+	return wanted, nil
+}
+
+// selectStored returns the stored versions of a module that a requirement selects.
+func (cmd *command) selectStored(wanted provider.Requirement, t template.ModuleTemplate) (selected []module.Requirement, err error) {
+	a, err := module.ParseAddress(wanted.Address.Type)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := a.Repository(t)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := cmd.open(ref)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := repo.Tags(cmd.c.Context)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := wanted.Select(artifact.Tags(tags).Released(), cmd.latest)
+	for _, v := range versions {
+		selected = append(selected, module.Requirement{Address: a, Constraint: provider.ExactConstraint(v)})
+	}
+	return selected, err
 }
 
 // verifyBundled returns a function that verifies versions in a bundle. In signed
@@ -116,7 +222,7 @@ func (cmd *command) verifyBundled(isSigned bool) func(context.Context, provider.
 
 // declared returns the versions that --declaration selects.
 func (cmd *command) declared(o *bundle.CreateOptions) ([]provider.Requirement, error) {
-	s, done, err := syncOptions(cmd)
+	s, done, err := syncOptions(cmd, true)
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,14 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -40,57 +43,142 @@ func (cmd *command) importBundle(b *bundle.Bundle) error {
 	}
 	cmd.publishing.Verify = cmd.verifyBundled(b.Signed)
 	all := b.Addresses()
-	refs, options, err := cmd.importTargets(all)
+	to, err := cmd.importTargets(all)
 	if err != nil {
 		return err
 	}
+	options := to.options
 	for _, damage := range b.Damaged {
 		cmd.out.Warn("%s", damage)
 	}
-	if missing := b.MissingParts(); len(missing) > 0 {
-		cmd.out.Note("%v", &bundle.MissingPartError{Parts: missing, Total: b.Manifest.Parts})
-	}
-	report := options.OnResult
+	onResult := options.OnResult
+	var incomplete []provider.Address
 	options.OnResult = func(r mirror.Result) {
 		if missing, ok := errors.AsType[*bundle.MissingPartError](r.Err); ok && len(missing.Parts) > 0 {
 			r.Err = withHint(r.Err, "transfer the part again")
+			incomplete = append(incomplete, r.Item.Requirement.Address)
 		}
-		report(r)
+		onResult(r)
 	}
 	imported, err := bundle.Import(cmd.c.Context, b, options)
+	if err == nil {
+		err = cmd.noteMissingParts(b, incomplete, cmd.openReader(to.refs))
+	}
 	if cmd.c.String("receipt") != "" && err == nil && !cmd.c.Bool("dry-run") {
-		err = cmd.writeInventory("receipt", all, cmd.openReader(refs), imported)
+		err = cmd.writeReceipt(to, imported)
 	}
 	return cmd.out.FinishRun(err)
 }
 
+// writeReceipt writes the results of an import and the inventory of the target
+// repositories to the --receipt file. The inventory includes the repositories that the
+// bundle doesn't contain, so that the next bundle can omit their content. These are the
+// repositories that the registry lists and, because many registries don't list
+// repositories, those in the previous receipt.
+func (cmd *command) writeReceipt(to importTargets, imported []bundle.Imported) error {
+	open := cmd.openReader(to.refs)
+	receipt, err := bundle.NewInventory(cmd.c.Context, slices.Collect(maps.Keys(to.refs)), open)
+	if err != nil {
+		return err
+	}
+	receipt.Imported = imported
+	// 1. List the addresses of all other repositories.
+	known := map[template.Reference]bool{}
+	for _, ref := range to.refs {
+		known[ref] = true
+	}
+	previous, _ := bundle.ReadInventory(cmd.c.String("receipt")) // if it is invalid, it is replaced
+	others := previous.Addresses()
+	for _, t := range to.templates {
+		stored, err := t.stored(cmd)
+		if others = append(others, stored...); err != nil && !errors.Is(err, repository.ErrNoRepository) {
+			cmd.out.Note("the receipt can omit repositories that neither the bundle nor the previous receipt contains: %v", err)
+		}
+	}
+	// 2. List their content.
+	omitted := 0
+	for _, a := range others {
+		if !slices.ContainsFunc(to.templates, func(t bundleTemplates) bool { return t.has(a) }) {
+			omitted++
+			continue
+		}
+		ref, err := to.find(a)
+		if err != nil || known[ref] {
+			continue
+		}
+		known[ref], to.refs[a] = true, ref
+		one, err := bundle.NewInventory(cmd.c.Context, []provider.Address{a}, open)
+		if err != nil {
+			cmd.out.Warn("omitting %s from the receipt: %v", a, err)
+			continue
+		}
+		receipt.Add(one)
+	}
+	if omitted > 0 {
+		cmd.out.Note("the receipt omits %s of the previous receipt; to list them, specify both --to and --modules-to", report.Counted(omitted, "item"))
+	}
+	if err := cmd.c.Context.Err(); err != nil {
+		return err
+	}
+	return cmd.writeInventory("receipt", receipt)
+}
+
+// noteMissingParts prints the parts that incomplete repositories still need. They
+// contain the content of earlier imports.
+func (cmd *command) noteMissingParts(b *bundle.Bundle, incomplete []provider.Address, open func(provider.Address) (repository.Reader, error)) error {
+	missing, err := b.StillMissing(cmd.c.Context, incomplete, open)
+	if len(missing) > 0 {
+		cmd.out.Note("still %v; import the parts in any order", &bundle.MissingPartError{Parts: missing, Total: b.Manifest.Parts})
+	}
+	return err
+}
+
+// importTargets are the targets and options of an import.
+type importTargets struct {
+	// refs contains the repositories of the bundle's providers and modules.
+	refs    map[provider.Address]template.Reference
+	options mirror.Options
+	// templates are the templates of the repositories, and find returns the repository
+	// of a provider or module.
+	templates []bundleTemplates
+	find      func(provider.Address) (template.Reference, error)
+}
+
 // importTargets returns an import's target repositories and options. Both can come from
 // --declaration.
-func (cmd *command) importTargets(all []provider.Address) (map[provider.Address]template.Reference, mirror.Options, error) {
+func (cmd *command) importTargets(all []provider.Address) (to importTargets, err error) {
 	if cmd.c.String("declaration") == "" {
-		refs, err := cmd.bundleReferences(all, "to")
-		return refs, cmd.mirrorOptions(refs), err
+		t, err := cmd.bundleTemplates(all, "to")
+		if err != nil {
+			return to, err
+		}
+		to.templates, to.find = []bundleTemplates{t}, t.repository
+		to.refs, err = cmd.distinctTargets("to", all, to.find)
+		to.options = cmd.mirrorOptions(to.refs)
+		return to, err
 	}
 	d, err := readDeclaration(cmd.c)
 	if err != nil {
-		return nil, mirror.Options{}, err
+		return to, err
 	}
 	policy, _, err := d.Policy(os.Getenv)
 	if err != nil {
-		return nil, mirror.Options{}, misuse(err)
+		return to, misuse(err)
 	}
 	policy.Keyring = cmd.policy.Keyring
-	refs, err := cmd.distinctTargets("declaration", all, func(a provider.Address) (template.Reference, error) {
-		return d.Import(a, policy, &publish.Options{})
-	})
-	options := cmd.mirrorOptions(refs)
-	target := options.Target
-	options.Target = func(a provider.Address) (repository.Repository, publish.Options, error) {
+	for _, t := range d.Targets {
+		to.templates = append(to.templates, bundleTemplates{t.Template, t.Modules})
+	}
+	to.find = func(a provider.Address) (template.Reference, error) { return d.Import(a, policy, &publish.Options{}) }
+	to.refs, err = cmd.distinctTargets("declaration", all, to.find)
+	to.options = cmd.mirrorOptions(to.refs)
+	target := to.options.Target
+	to.options.Target = func(a provider.Address) (repository.Repository, publish.Options, error) {
 		repo, o, err := target(a)
 		if err == nil {
 			_, err = d.Import(a, policy, &o)
 		}
 		return repo, o, err
 	}
-	return refs, options, err
+	return to, err
 }

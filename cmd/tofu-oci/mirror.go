@@ -54,7 +54,7 @@ func mirrorAction(cmd *command) error {
 	}
 	defer closure.Close()
 	if cmd.c.IsSet("modules-to") {
-		err = cmd.mirrorModules("modules-to", closure.Modules, closure)
+		_, err = cmd.mirrorModules("modules-to", closure.Modules, closure)
 	}
 	selected.requirements = append(selected.requirements, closure.Providers...)
 	if err != nil || len(selected.requirements) == 0 {

@@ -2,13 +2,17 @@ package main
 
 import (
 	"os"
+	"slices"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -18,6 +22,7 @@ func moduleMirrorCommand() *cli.Command {
 		toFlag("`REPO`: target repositories; can contain {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		rootFlag(),
+		withDependenciesFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
@@ -47,14 +52,23 @@ func moduleMirrorAction(cmd *command) error {
 		return err
 	}
 	defer closure.Close()
-	return cmd.out.FinishRun(cmd.mirrorModules("to", append(wanted, closure.Modules...), closure))
+	mirrored, err := cmd.mirrorModules("to", append(wanted, closure.Modules...), closure)
+	if err == nil {
+		err = cmd.mirrorDependencies(mirrored)
+	}
+	return cmd.out.FinishRun(err)
 }
 
-// mirrorModules mirrors modules to the repositories that a flag specifies.
-func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, closure *module.Closure) error {
+func withDependenciesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "with-dependencies", Category: commandline.GroupSelection, Usage: "include the modules that the selected modules call"}
+}
+
+// mirrorModules mirrors modules to the repositories that a flag specifies. It returns
+// the versions that are in the repositories, with exact constraints.
+func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, closure *module.Closure) (mirrored []module.Requirement, err error) {
 	t, err := moduleTemplate(cmd.c, flag)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var modules []provider.Address
 	for _, r := range wanted {
@@ -64,11 +78,103 @@ func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, clos
 		return module.FromRegistry(a).Repository(t)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o := cmd.moduleMirrorOptions()
 	o.Options, o.Closure = cmd.mirrorOptions(refs), closure
-	return module.Mirror(cmd.c.Context, cmd.moduleOrigin(0), wanted, o)
+	onResult := o.OnResult
+	o.OnResult = func(r mirror.Result) {
+		if r.Err == nil && r.Item.Held == nil && r.Published.Status != publish.Denied {
+			mirrored = append(mirrored, module.Requirement{Address: module.FromRegistry(r.Published.Address), Constraint: provider.ExactConstraint(r.Published.Version)})
+		}
+		onResult(r)
+	}
+	return mirrored, module.Mirror(cmd.c.Context, cmd.moduleOrigin(0), wanted, o)
+}
+
+// mirrorDependencies mirrors the modules that the given versions call, if
+// --with-dependencies is set. Otherwise, it prints which of them the mirror lacks.
+func (cmd *command) mirrorDependencies(mirrored []module.Requirement) error {
+	t, err := moduleTemplate(cmd.c, "to")
+	if err != nil {
+		return err
+	}
+	if !cmd.c.Bool("with-dependencies") {
+		if !cmd.c.Bool("dry-run") {
+			cmd.noteMissingModules(newestOf(mirrored), cmd.dependencyOptions(t).Stored, "--with-dependencies")
+		}
+		return nil
+	}
+	o := cmd.dependencyOptions(t)
+	o.OnError = nil
+	dependencies, err := module.NewDependencies(cmd.c.Context, cmd.moduleOrigin(0), mirrored, o)
+	if err != nil {
+		return err
+	}
+	defer dependencies.Close()
+	cmd.out.DirectCalls(dependencies.Direct)
+	isMirrored := func(r module.Requirement) bool {
+		return slices.ContainsFunc(mirrored, func(m module.Requirement) bool { return m.String() == r.String() })
+	}
+	missing := slices.DeleteFunc(slices.Clone(dependencies.Modules), isMirrored)
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err = cmd.mirrorModules("to", missing, dependencies)
+	return err
+}
+
+// newestOf returns the newest version of each module.
+func newestOf(versions []module.Requirement) (newest []module.Requirement) {
+	at := map[module.Address]int{}
+	for _, r := range versions {
+		v, _ := r.Constraint.Exact()
+		i, known := at[r.Address]
+		if !known {
+			at[r.Address] = len(newest)
+			newest = append(newest, r)
+		} else if other, _ := newest[i].Constraint.Exact(); v.Compare(other) > 0 {
+			newest[i] = r
+		}
+	}
+	return newest
+}
+
+// dependencyOptions returns the options for reading the modules in a mirror. Errors are
+// printed as warnings.
+func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.ClosureOptions {
+	o := cmd.moduleMirrorOptions()
+	return module.ClosureOptions{
+		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS,
+		Stored: func(a module.Address) (repository.Reader, error) {
+			ref, err := a.Repository(t)
+			if err != nil {
+				return nil, err
+			}
+			return cmd.open(ref)
+		},
+		OnError: func(_ string, err error) { cmd.out.Warn("%v", err) },
+	}
+}
+
+// noteMissingModules prints the modules that versions in a mirror call and that the
+// mirror lacks. stored returns the repository of a module, and remedy is what adds the
+// modules.
+func (cmd *command) noteMissingModules(of []module.Requirement, stored func(module.Address) (repository.Reader, error), remedy string) {
+	if len(of) == 0 {
+		return
+	}
+	o := cmd.dependencyOptions(template.ModuleTemplate{})
+	o.Stored = stored
+	found, err := module.NewDependencies(cmd.c.Context, nil, of, o)
+	if err != nil {
+		cmd.out.Warn("%v", err)
+		return
+	}
+	defer found.Close()
+	for _, call := range found.Missing {
+		cmd.out.Note("%v; to add it, use %s", call, remedy)
+	}
 }
 
 // moduleMirrorOptions returns the options for mirroring packages from module

@@ -87,7 +87,7 @@ func cmdRelease(ts *testscript.TestScript, _ bool, args []string) {
 // module NAMESPACE/NAME/SYSTEM VERSION [OPTION...] adds a version of a module to the
 // origin registry. Options:
 //
-//	text=TEXT      the contents of main.tf, the only file of the archive
+//	text=TEXT      the contents of main.tf, the only file of the archive, with \n for a line break
 //	published=DATE the date when the registry discovered the version
 //	location=URL   a location instead of an archive
 func cmdModule(ts *testscript.TestScript, _ bool, args []string) {
@@ -105,7 +105,7 @@ func cmdModule(ts *testscript.TestScript, _ bool, args []string) {
 		w := zip.NewWriter(&b)
 		f, err := w.Create("main.tf")
 		ts.Check(err)
-		_, err = f.Write([]byte(options["text"]))
+		_, err = f.Write([]byte(strings.ReplaceAll(options["text"], `\n`, "\n")))
 		ts.Check(err)
 		ts.Check(w.Close())
 		m.Archive = b.Bytes()

@@ -13,11 +13,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // defaultDeclaration is the declaration that sync commands read if no argument
@@ -83,7 +85,7 @@ func readDeclarationFrom(path string) (*sync.Declaration, error) {
 
 // syncOptions returns the options for commands that use a declaration. The caller must
 // call done at the end.
-func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
+func syncOptions(cmd *command, isStored bool) (o sync.Options, done func(), err error) {
 	if o.Declaration, err = readDeclaration(cmd.c); err != nil {
 		return o, nil, err
 	}
@@ -99,8 +101,16 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 	o.Check, o.Open = cmd.publishing.Check, cmd.openTarget
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
 	modules, publishing := cmd.moduleOrigin(0), cmd.moduleMirrorOptions()
+	from, reading := modules, module.ClosureOptions{Open: publishing.Open}
+	if isStored {
+		from, reading.Stored = nil, cmd.declaredModules(o.Declaration)
+	}
 	o.Wanted, o.Problems = cmd.declaredProviders(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
-		publishing.Closure, err = module.NewClosure(cmd.c.Context, modules, dirs, module.ClosureOptions{Open: publishing.Open, OnError: failed})
+		reading.OnError = failed
+		publishing.Closure, err = module.NewClosure(cmd.c.Context, from, dirs, reading)
+		for _, call := range publishing.Closure.MissingCalls() {
+			failed(call.Root, &module.MissingError{Calls: []module.MissingCall{call}})
+		}
 		return publishing.Closure, err
 	})
 	if slices.ContainsFunc(o.Wanted, func(w sync.Wanted) bool { return w.Settings.Attestations != "" }) {
@@ -110,8 +120,38 @@ func syncOptions(cmd *command) (o sync.Options, done func(), err error) {
 		}
 	}
 	o.Source = source.NewMemo(cmd.origin(), 0)
-	o.Modules, o.PublishModule = modules, publishing.PublishFunc(modules)
-	return o, publishing.Closure.Close, nil
+	o.Modules = modules
+	var dependencies *module.Closure
+	o, err = o.WithDependencies(cmd.c.Context, isStored, func(of []module.Requirement, failed func(error)) (_ *module.Closure, err error) {
+		reading.OnError = func(_ string, err error) { failed(err) }
+		dependencies, err = module.NewDependencies(cmd.c.Context, from, of, reading)
+		for _, call := range dependencies.MissingCalls() {
+			failed(&module.MissingError{Calls: []module.MissingCall{call}})
+		}
+		return dependencies, err
+	})
+	done = func() { publishing.Closure.Close(); dependencies.Close() }
+	if err != nil {
+		done()
+		return o, nil, err
+	}
+	if publishing.Closure == nil {
+		publishing.Closure = dependencies // its packages aren't fetched again
+	}
+	o.PublishModule = publishing.PublishFunc(modules)
+	return o, done, nil
+}
+
+// declaredModules returns a function that opens a module's repository in its first
+// target.
+func (cmd *command) declaredModules(d *sync.Declaration) func(module.Address) (repository.Reader, error) {
+	return func(a module.Address) (repository.Reader, error) {
+		ref, err := d.Import(provider.ModuleAddress(a.String()), trust.Policy{}, &publish.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return cmd.open(ref)
+	}
 }
 
 // declaredProviders returns the providers that a declaration selects. If it selects
@@ -124,7 +164,7 @@ func (cmd *command) declaredProviders(d *sync.Declaration, closure sync.Closure)
 }
 
 func syncPlan(cmd *command) error {
-	o, closeRoots, err := syncOptions(cmd)
+	o, closeRoots, err := syncOptions(cmd, false)
 	if err != nil {
 		return err
 	}
@@ -148,7 +188,7 @@ func syncPlan(cmd *command) error {
 }
 
 func syncApply(cmd *command) error {
-	o, closeRoots, err := syncOptions(cmd)
+	o, closeRoots, err := syncOptions(cmd, false)
 	if err != nil {
 		return err
 	}
@@ -177,6 +217,9 @@ func applyPlan(cmd *command, o sync.Options) error {
 		return err
 	}
 	err = plan.Apply(cmd.c.Context, cmd.out.WatchSync(o, plan))
+	if err == nil {
+		cmd.noteMirroredModules(o, plan)
+	}
 	if cmd.c.IsSet("textfile") || cmd.c.IsSet("out") {
 		cmd.out.Sync.Summary.Newest = sync.Newest(cmd.c.Context, o)
 	}
@@ -185,6 +228,19 @@ func applyPlan(cmd *command, o sync.Options) error {
 		err = errors.Join(err, cmd.out.Sync.Write(file)) // the error contains the path
 	}
 	return err
+}
+
+// noteMirroredModules prints the modules that the mirrored modules call and that the
+// mirror lacks, unless the declaration includes the dependencies.
+func (cmd *command) noteMirroredModules(o sync.Options, plan *sync.Plan) {
+	var mirrored []module.Requirement
+	for _, a := range plan.Actions {
+		if a.Kind != sync.Mirror || !(sync.Wanted{Address: a.Provider}).IsModule() || o.Declaration.Settings(a.Provider).Dependencies {
+			continue
+		}
+		mirrored = append(mirrored, module.Requirement{Address: module.FromRegistry(a.Provider), Constraint: provider.ExactConstraint(a.Version)})
+	}
+	cmd.noteMissingModules(newestOf(mirrored), cmd.declaredModules(o.Declaration), "dependencies = true")
 }
 
 // watcher sends the notification of a run and writes its metrics.

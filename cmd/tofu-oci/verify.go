@@ -8,7 +8,10 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -66,9 +69,35 @@ func verifyAction(cmd *command) error {
 			cmd.out.Warn("%s %s is denied, so it was not started", p.Address, p.Version)
 		})
 	}
+	if t := moduleFlag(cmd.c); t != (template.ModuleTemplate{}) {
+		o.Missing = cmd.missingModules(t)
+	}
 	o.Started = func(a provider.Address) (done func()) { return cmd.out.Step("verifying %s", a) }
 	o.Done = func(r verify.Report) { cmd.out.VerifiedProvider(r, cmd.withRemedy) }
 	return cmd.out.Verified(verify.Many(cmd.c.Context, wanted, o), unknown, cmd.policy.Rules)
+}
+
+// missingModules returns a function that describes the calls in a mirrored module to
+// modules that the repositories of a template lack.
+func (cmd *command) missingModules(t template.ModuleTemplate) func(context.Context, repository.Inspection, provider.Version) ([]string, error) {
+	return func(ctx context.Context, stored repository.Inspection, v provider.Version) (missing []string, err error) {
+		a, err := module.ParseAddress(stored.Index.Annotations[artifact.AnnotationModule])
+		if err != nil {
+			return nil, nil // the module was pushed instead of mirrored, so its address is unknown
+		}
+		o := cmd.dependencyOptions(t)
+		o.OnError = func(_ string, err error) { missing = append(missing, err.Error()) }
+		of := []module.Requirement{{Address: a, Constraint: provider.ExactConstraint(v)}}
+		found, err := module.NewDependencies(ctx, nil, of, o)
+		if err != nil {
+			return nil, err
+		}
+		defer found.Close()
+		for _, call := range found.Missing {
+			missing = append(missing, call.String())
+		}
+		return missing, nil
+	}
 }
 
 // providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it

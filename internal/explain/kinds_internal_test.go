@@ -34,6 +34,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
@@ -70,6 +71,7 @@ var exported = map[string]struct {
 	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, provider.Conflict},
 	"api.ErrNoSBOM":                    {api.ErrNoSBOM, provider.Refused},
+	"bundle.DamagedError":              {&bundle.DamagedError{Err: provider.Errorf(provider.Unverified, "damaged")}, provider.Unverified},
 	"bundle.MissingPartError":          {&bundle.MissingPartError{}, provider.NotFound},
 	"bundle.ErrIncomplete":             {bundle.ErrIncomplete, provider.Unknown},
 	"catalog.ErrTemplate":              {catalog.ErrTemplate, provider.Misuse},
@@ -103,6 +105,7 @@ var exported = map[string]struct {
 	"origin.ErrModuleNotFound":         {origin.ErrModuleNotFound, provider.NotFound},
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, provider.NotFound},
 	"mirror.TooYoungError":             {&mirror.TooYoungError{}, provider.Refused},
+	"module.MissingError":              {&module.MissingError{}, provider.NotFound},
 	"provider.ErrDenied":               {provider.ErrDenied, provider.Denied},
 	"provider.ErrProviderNotFound":     {provider.ErrProviderNotFound, provider.NotFound},
 	"provider.ErrVersionNotFound":      {provider.ErrVersionNotFound, provider.NotFound},

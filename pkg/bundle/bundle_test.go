@@ -11,9 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
@@ -191,30 +194,216 @@ func extract(t *testing.T, name, dir string) {
 	}
 }
 
-// TestPartsInAnyOrder imports parts one at a time, in random orders.
+// TestPartsInAnyOrder imports parts one at a time, in random orders. After the last
+// part, the target must be complete. Each import names the parts that are still
+// missing.
 func TestPartsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	from := source(t, "1.0.0", "1.1.0", "1.2.0", "2.0.0")
-	names := create(t, from, bundle.CreateOptions{PartSize: 24 << 10})
-	if len(names) < 3 {
-		t.Fatalf("got %d parts", len(names))
+	// In the smallest parts, the manifests of a version are in different parts.
+	for _, size := range []int64{24 << 10, 16 << 10} {
+		names := create(t, from, bundle.CreateOptions{PartSize: size})
+		if len(names) < 3 {
+			t.Fatalf("got %d parts", len(names))
+		}
+		orders := [][]int{rand.New(rand.NewPCG(0, 1)).Perm(len(names))}
+		for seed := range uint64(10) {
+			orders = append(orders, rand.New(rand.NewPCG(seed, 2)).Perm(len(names)))
+		}
+		slices.Sort(orders[0])
+		slices.Reverse(orders[0])
+		for _, order := range orders {
+			importInOrder(t, from, names, order)
+		}
 	}
-	for seed := range uint64(10) {
-		r := rand.New(rand.NewPCG(seed, 1))
-		to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
-		for range 2 { // the second round supplies manifests that came before their blobs
-			for _, i := range r.Perm(len(names)) {
-				for version, result := range imported(t, to, names[i]) {
-					if result != "created" && result != "unchanged" && result != "extended" && !strings.Contains(result, "missing or damaged: part") {
-						t.Errorf("seed %d: %s: %s", seed, version, result)
-					}
+}
+
+func importInOrder(t *testing.T, from repository.Reader, names []string, order []int) {
+	t.Helper()
+	inside := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+	// Like a registry, the target refuses manifests without their content, and returns
+	// manifests only if their content is complete.
+	to := strict{inside}
+	for n, i := range order {
+		results := imported(t, to, names[i])
+		missing := map[int]bool{}
+		for version, result := range results {
+			if _, problem, failed := strings.Cut(result, "missing or damaged: part"); failed {
+				for _, number := range strings.FieldsFunc(strings.Split(problem, " of ")[0], func(r rune) bool { return !unicode.IsDigit(r) }) {
+					part, _ := strconv.Atoi(number)
+					missing[part] = true
 				}
-				contents(t, to)
+			} else if result != "created" && result != "unchanged" {
+				t.Errorf("order %v: %s: %s", order, version, result)
 			}
 		}
-		if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
-			t.Errorf("seed %d: %s", seed, diff)
+		for part := range missing {
+			if slices.Contains(order[:n+1], part-1) {
+				t.Errorf("order %v: part %d is called missing after the import of %v", order, part, order[:n+1])
+			}
 		}
+		var remaining []int
+		for _, part := range order[n+1:] {
+			remaining = append(remaining, part+1)
+		}
+		slices.Sort(remaining)
+		if still := stillMissing(t, to, names[i]); !slices.Equal(still, remaining) {
+			t.Errorf("order %v: after %v, the parts %v are still missing, got %v", order, order[:n+1], remaining, still)
+		}
+		contents(t, inside)
+	}
+	if diff := cmp.Diff(contents(t, from), contents(t, inside)); diff != "" {
+		t.Errorf("order %v: %s", order, diff)
+	}
+}
+
+// stillMissing returns the parts that an import of other parts still needs.
+func stillMissing(t *testing.T, to repository.Reader, names ...string) []int {
+	t.Helper()
+	b, err := bundle.Open(t.Context(), names, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	missing, err := b.StillMissing(t.Context(), b.Addresses(), func(provider.Address) (repository.Reader, error) { return to, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return missing
+}
+
+// strict is a layout that behaves like a registry: it has no files that other code can
+// write to, refuses manifests whose content is missing, and returns only content that
+// was pushed as a manifest as a manifest.
+type strict struct{ repository.Repository }
+
+func (s strict) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := s.Repository.Manifest(ctx, reference)
+	if err == nil && s.check(ctx, data) != nil {
+		return ocispec.Descriptor{}, nil, repository.ErrNotFound
+	}
+	return d, data, err
+}
+
+func (s strict) PushManifest(ctx context.Context, m artifact.Blob) error {
+	return errors.Join(s.check(ctx, m.Bytes), s.Repository.PushManifest(ctx, m))
+}
+
+func (s strict) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+	return errors.Join(s.check(ctx, m.Bytes), s.Repository.PushTag(ctx, m, tag, was))
+}
+
+func (s strict) check(ctx context.Context, data []byte) error {
+	manifests, blobs, err := artifact.Children(data)
+	for _, d := range slices.Concat(manifests, blobs) {
+		_, statErr := s.Stat(ctx, d.Digest)
+		err = errors.Join(err, statErr)
+	}
+	return err
+}
+
+// TestInterruptedPartsInAnyOrder imports parts in several rounds, each of which is
+// interrupted at a later write. The last part completes the target only if no content
+// of an interrupted import was lost or half-written.
+func TestInterruptedPartsInAnyOrder(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0")
+	names := create(t, from, bundle.CreateOptions{PartSize: 24 << 10})
+	for limit := range int64(12) {
+		inside := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+		for _, name := range slices.Backward(names) {
+			full := &limited{Repository: strict{inside}, fail: func() error { return syscall.ENOSPC }}
+			full.left.Store(limit)
+			imported(t, full, name)
+			imported(t, strict{inside}, name)
+		}
+		if diff := cmp.Diff(contents(t, from), contents(t, inside)); diff != "" {
+			t.Errorf("%d writes: %s", limit, diff)
+		}
+	}
+}
+
+// TestMissingReferrer imports the parts of a bundle without the part that contains an
+// SBOM. The version must not be imported without its SBOM.
+func TestMissingReferrer(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0")
+	names := create(t, from, bundle.CreateOptions{PartSize: 9 << 10})
+	for i := range names {
+		to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+		some := slices.Delete(slices.Clone(names), i, i+1)
+		want := fmt.Sprintf("missing or damaged: part %d of %d", i+1, len(names))
+		if result := imported(t, to, some...)["1.0.0"]; !strings.Contains(result, want) {
+			t.Errorf("without part %d: %s", i+1, result)
+		}
+		imported(t, to, names[i])
+		if diff := cmp.Diff(contents(t, from), contents(t, to)); diff != "" {
+			t.Errorf("without part %d: %s", i+1, diff)
+		}
+	}
+}
+
+// TestResultsOfABundleThatIsNotWritten checks that no version is called created unless
+// a part was written.
+func TestResultsOfABundleThatIsNotWritten(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "1.1.0")
+	dir := t.TempDir()
+	run := func(o bundle.CreateOptions) (results []string, err error) {
+		finished := 0
+		o.OnFinish = func(mirror.Result) { finished++ }
+		o.OnResult = func(r mirror.Result) { results = append(results, string(r.Published.Status)) }
+		_, err = tryCreate(t.Context(), from, &o, dir)
+		if finished != len(results) {
+			t.Errorf("%d items finished, %d results", finished, len(results))
+		}
+		return results, err
+	}
+	if results, err := run(bundle.CreateOptions{PartSize: 1 << 10}); err == nil || len(results) > 0 {
+		t.Errorf("too small parts: %v, %v", results, err)
+	}
+	failing := bundle.CreateOptions{Sign: func([]byte) ([]byte, error) { return nil, errors.New("no key") }}
+	if results, err := run(failing); err == nil || len(results) > 0 {
+		t.Errorf("no signature: %v, %v", results, err)
+	}
+	var refusing bundle.CreateOptions
+	refusing.Publish.Verify = func(_ context.Context, r provider.Release) (provider.Verdict, error) {
+		if r.Version.String() == "1.1.0" {
+			return provider.Verdict{}, errors.New("refused")
+		}
+		return provider.Verdict{}, nil
+	}
+	if results, err := run(refusing); !errors.Is(err, bundle.ErrIncomplete) || len(results) != 1 || results[0] == "created" {
+		t.Errorf("one item fails: %v, %v", results, err)
+	}
+	if results, err := run(bundle.CreateOptions{}); err != nil || !slices.Equal(results, []string{"created", "created"}) {
+		t.Errorf("got %v, %v", results, err)
+	}
+	if results, err := run(bundle.CreateOptions{}); err != nil || !slices.Equal(results, []string{"unchanged", "unchanged"}) {
+		t.Errorf("again: %v, %v", results, err)
+	}
+}
+
+// TestNameOfABundleWithParts opens a bundle by the name that it was created with.
+func TestNameOfABundleWithParts(t *testing.T) {
+	t.Parallel()
+	names := create(t, source(t, "1.0.0", "1.1.0"), bundle.CreateOptions{PartSize: 20 << 10})
+	whole := filepath.Join(filepath.Dir(names[0]), "bundle.tar")
+	for _, other := range []string{"bundle.old.tar", "bundle.1.tar.part", "other.1.tar"} {
+		if err := os.WriteFile(filepath.Join(filepath.Dir(whole), other), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := bundle.Open(t.Context(), []string{whole}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = b.Close() }()
+	if missing := b.MissingParts(); len(missing) > 0 || len(b.Damaged) > 0 {
+		t.Errorf("missing %v, damaged %v", missing, b.Damaged)
+	}
+	if _, err := bundle.Open(t.Context(), []string{whole + "x"}, nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -28,7 +28,10 @@ import (
 type CreateOptions struct {
 	// Options selects versions and contains callbacks, as for [mirror.Copy]. Its Target
 	// is ignored. If Publish.Verify is set, each version is verified before the bundle
-	// is written.
+	// is written. The callbacks for results are called at the end: a version is
+	// [publish.Created] only if the bundle was written, and [publish.Unchanged] if the
+	// receiver has it or if all parts existed. If the bundle is not written, only
+	// failures are reported.
 	mirror.Options
 	Publish publish.Options
 	// From returns the repository that contains the versions of a provider or module.
@@ -64,7 +67,7 @@ type Part struct {
 // the next run doesn't rewrite completed parts. Identical content results in identical
 // files, except for signatures. The required memory doesn't depend on the size of the
 // bundle.
-func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions) ([]Part, error) {
+func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions) (written []Part, err error) {
 	// 1. Read the manifests of all versions.
 	spool, err := atomicfile.NewScratchFile("", 0)
 	if err != nil {
@@ -72,6 +75,7 @@ func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions)
 	}
 	defer func() { _ = spool.Close() }()
 	c := collector{options: o, spool: spool, manifests: map[digest.Digest]int64{}}
+	defer func() { c.report(written, err == nil) }()
 	if err := c.collect(ctx, wanted); err != nil {
 		return nil, err
 	}
@@ -99,7 +103,6 @@ func Create(ctx context.Context, wanted []provider.Requirement, o CreateOptions)
 		overhead = needed + block // signatures can have different sizes
 	}
 	// 3. Write the parts.
-	var written []Part
 	for i, content := range parts {
 		w := partWriter{name: partName(o.File, i+1, len(parts)), files: files, content: content, open: c.open}
 		p, err := w.write(ctx)
@@ -131,7 +134,32 @@ type collector struct {
 	manifests map[digest.Digest]int64
 	// sources maps each blob to a repository that contains it.
 	sources map[digest.Digest]repository.Reader
-	failed  bool
+	// results contains the results of all items, in the order of the plan.
+	results []mirror.Result
+}
+
+// report reports the results. If the bundle is incomplete, it reports only failures.
+func (c *collector) report(written []Part, isComplete bool) {
+	status := publish.Created
+	if !slices.ContainsFunc(written, func(p Part) bool { return !p.Existed }) {
+		status = publish.Unchanged
+	}
+	for _, r := range c.results {
+		if !isComplete && r.Err == nil {
+			continue
+		}
+		if r.Published.Status == publish.Created {
+			r.Published.Status = status
+		}
+		if o := c.options; o.OnStart != nil && r.Item.Err == nil && r.Item.Held == nil {
+			o.OnStart(r.Item)
+		}
+		for _, report := range []func(mirror.Result){c.options.OnFinish, c.options.OnResult} {
+			if report != nil {
+				report(r)
+			}
+		}
+	}
 }
 
 // target represents the bundle as a target of [mirror.RunWith] that does not exist yet.
@@ -153,18 +181,13 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 	o.Target = func(a provider.Address) (repository.Repository, publish.Options, error) {
 		return target{name: c.options.File + ":" + a.String()}, c.options.Publish, nil
 	}
-	onResult := o.OnResult
-	o.OnResult = func(r mirror.Result) {
-		c.failed = c.failed || r.Err != nil
-		if onResult != nil {
-			onResult(r)
-		}
-	}
+	o.OnStart, o.OnFinish = nil, nil
+	o.OnResult = func(r mirror.Result) { c.results = append(c.results, r) }
 	err := mirror.RunWith(ctx, oci.New(c.options.From), wanted, o, c.add)
 	switch {
 	case err != nil:
 		return err
-	case c.failed:
+	case slices.ContainsFunc(c.results, func(r mirror.Result) bool { return r.Err != nil }):
 		return ErrIncomplete
 	}
 	slices.SortFunc(c.releases, func(a, b release) int {
@@ -178,7 +201,7 @@ var ErrIncomplete = errors.New("the bundle was not written, because it would be 
 
 // add reads the manifests of one version.
 func (c *collector) add(ctx context.Context, _ repository.Repository, a provider.Address, v provider.Version, o publish.Options) (publish.Result, error) {
-	r := publish.Result{Plan: publish.Plan{Address: a, Version: v, Tag: artifact.Tag(v), Status: publish.Created}}
+	r := publish.Result{Plan: publish.Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	from, err := c.options.From(a)
 	if err != nil {
 		return r, err
@@ -213,7 +236,7 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	if err != nil {
 		return r, err
 	}
-	isKnown := c.options.Since.hasTag(a, r.Tag, r.Digest)
+	isKnown := c.options.Since.hasVersion(a, v, r.Digest)
 	if isLatest {
 		one.tags[module.LatestTag] = graph.Root
 		isKnown = isKnown && c.options.Since.hasTag(a, module.LatestTag, r.Digest)
@@ -221,6 +244,7 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	for _, d := range graph.Blobs {
 		c.sources[d.Digest] = from
 	}
+	r.Status = publish.Created
 	if isKnown && !slices.ContainsFunc(slices.Concat(one.blobs, one.manifests), func(i item) bool { return !i.isOmitted }) {
 		r.Status = publish.Unchanged
 		one = release{address: a}

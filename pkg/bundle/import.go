@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -47,8 +51,8 @@ func (b *Bundle) Requirements() (all []provider.Requirement) {
 // contains the image layouts has too little free space, the versions that don't fit
 // fail before anything is written. If content of a version is neither in the available
 // parts nor in the target, the version fails with a *[MissingPartError]. In this case,
-// Import pushes the blobs that are available, so that a later run needs only the
-// remaining parts. Import returns the results for a receipt, and errors from
+// Import pushes the content that is available, so that a later run needs only the
+// remaining parts, in any order. Import returns the results for a receipt, and errors from
 // [mirror.RunWith].
 func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Imported, err error) {
 	if o.Publisher == nil {
@@ -79,7 +83,7 @@ func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Import
 	return imported, err
 }
 
-// checkRoom adds the size of the available blobs that are missing from an image layout
+// checkRoom adds the size of the available content that is missing from an image layout
 // to required. It returns an error if the disk has less free space, so that a lack of
 // space is detected before anything is written. It assumes that all layouts are on the
 // same disk.
@@ -89,14 +93,14 @@ func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, requi
 		return nil
 	}
 	var dir string
-	for _, d := range b.repositories[a].Blobs {
-		file, err := blobPath(d)
+	for d := range b.contentOf(b.repositories[a]) {
+		file, err := blobPath(d.Digest)
 		if err != nil {
 			return err
 		}
 		dir = filepath.Dir(file)
-		if info, err := os.Stat(file); len(b.positions[d]) > 0 && (err != nil || info.Size() != b.content[d].Size) {
-			*required += b.content[d].Size
+		if info, err := os.Stat(file); len(b.positions[d.Digest]) > 0 && (err != nil || info.Size() != d.Size) {
+			*required += d.Size
 		}
 	}
 	if err := atomicfile.CheckRoom(dir, *required); err != nil {
@@ -108,18 +112,18 @@ func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, requi
 type importer struct {
 	bundle    *Bundle
 	publisher *publish.Publisher
-	// pushed contains the addresses whose available blobs were pushed.
+	// pushed contains the addresses whose available content was pushed.
 	pushed memo.Memo[provider.Address, struct{}]
 }
 
 // version imports one version.
 func (i *importer) version(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o publish.Options) (publish.Result, error) {
-	from, err := i.bundle.Reader(a, repo)
+	from, err := i.bundle.reader(a, repo)
 	if err != nil {
 		return publish.Result{}, err
 	}
 	o.SkipDenied, o.Import = !o.Force, true
-	missing, isMissing := errors.AsType[*MissingPartError](i.missing(ctx, from, artifact.Tag(v)))
+	missing, isMissing := errors.AsType[*MissingPartError](i.missing(ctx, from, artifact.Tag(v), o.NoReferrers))
 	if !isMissing || repository.CheckDenied(ctx, repo, v) != nil {
 		result, copied := i.publisher.Copy(ctx, from, repo, a, v, o)
 		if missing = i.damaged(ctx, copied); missing == nil {
@@ -129,7 +133,7 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 	}
 	if !o.DryRun {
 		_, failed := i.pushed.Get(ctx, a, func(ctx context.Context) (none struct{}, err error) {
-			return none, i.pushAvailable(ctx, from.(*reader), repo)
+			return none, i.pushAvailable(ctx, from, repo)
 		})
 		err = cmp.Or(failed, err)
 	}
@@ -143,8 +147,8 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 // missing returns a *[MissingPartError] if content of a version is neither in the
 // available parts nor in the target. If it returns a different error, the copy would
 // fail with this error, too.
-func (i *importer) missing(ctx context.Context, from repository.Reader, tag string) error {
-	graph, err := repository.ReadGraph(ctx, from, tag)
+func (i *importer) missing(ctx context.Context, from *reader, tag string, noReferrers bool) error {
+	graph, err := repository.ReadGraph(ctx, wholeReader{from, noReferrers}, tag)
 	if err != nil {
 		return err
 	}
@@ -172,20 +176,55 @@ func (i *importer) damaged(ctx context.Context, err error) *MissingPartError {
 	}
 	d := digest.Digest(mismatch.Want)
 	if len(i.bundle.verifyContent(ctx, d)) > 0 && ctx.Err() == nil {
-		return &MissingPartError{Digests: []digest.Digest{d}, Parts: i.bundle.content[d].Parts, Total: i.bundle.Manifest.Parts}
+		return &MissingPartError{Digests: []digest.Digest{d}, Parts: i.bundle.content[d].Parts, Total: i.bundle.Manifest.Parts, Damaged: true}
 	}
 	return nil
 }
 
-// pushAvailable pushes the available blobs that are missing from the target. If a blob
-// is damaged, it still pushes the remaining blobs.
+// wholeReader is a repository whose referrers must be complete. Other readers of a
+// repository ignore referrers that don't exist, so a version would be imported without
+// the referrers in a missing part.
+type wholeReader struct {
+	*reader
+	noReferrers bool
+}
+
+// Manifest reads a manifest. If it is in a missing part, the error doesn't wrap
+// [repository.ErrNotFound].
+func (r wholeReader) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	if isList := digest.Digest(strings.Replace(reference, "-", ":", 1)).Validate() == nil; isList && r.noReferrers {
+		return ocispec.Descriptor{}, nil, repository.ErrNotFound
+	}
+	d, data, err := r.reader.Manifest(ctx, reference)
+	if missing, ok := errors.AsType[*MissingPartError](err); ok {
+		err = incompleteError{missing}
+	}
+	return d, data, err
+}
+
+// incompleteError is a *[MissingPartError] that doesn't wrap [repository.ErrNotFound].
+type incompleteError struct{ missing *MissingPartError }
+
+func (e incompleteError) Error() string { return e.missing.Error() }
+
+func (e incompleteError) As(target any) bool {
+	missing, ok := target.(**MissingPartError)
+	if ok {
+		*missing = e.missing
+	}
+	return ok
+}
+
+// pushAvailable pushes the available content that is missing from the target. If an
+// item is damaged, it still pushes the remaining items. It pushes manifests as blobs,
+// because registries refuse manifests whose content isn't complete. See
+// [reader.target].
 func (i *importer) pushAvailable(ctx context.Context, from *reader, to repository.Repository) (failed error) {
-	for _, blob := range from.repository.Blobs {
-		if _, err := to.Stat(ctx, blob); err == nil || len(i.bundle.positions[blob]) == 0 {
+	for d := range i.bundle.contentOf(from.repository) {
+		if len(i.bundle.positions[d.Digest]) == 0 || from.targetHas(ctx, d.Digest) {
 			continue
 		}
-		d := ocispec.Descriptor{Digest: blob, Size: i.bundle.content[blob].Size}
-		body, err := repository.Verified(ctx, from, d, "blob "+blob.String())
+		body, err := repository.Verified(ctx, from, d, "blob "+d.Digest.String())
 		if err == nil {
 			err = to.PushBlob(ctx, d, body)
 			_ = body.Close()
@@ -196,4 +235,55 @@ func (i *importer) pushAvailable(ctx context.Context, from *reader, to repositor
 		failed = cmp.Or(failed, err)
 	}
 	return failed
+}
+
+// contentOf returns the descriptors of all content that a repository needs.
+func (b *Bundle) contentOf(r Repository) iter.Seq[ocispec.Descriptor] {
+	return func(yield func(ocispec.Descriptor) bool) {
+		seen := map[digest.Digest]bool{}
+		visit := func(d digest.Digest) bool {
+			isNew := !seen[d]
+			seen[d] = true
+			return !isNew || yield(ocispec.Descriptor{Digest: d, Size: b.content[d].Size})
+		}
+		for _, t := range r.Tags { // for bundles that don't list manifests
+			if !visit(t.Digest) {
+				return
+			}
+		}
+		for _, d := range slices.Concat(r.Blobs, r.Manifests) {
+			if !visit(d) {
+				return
+			}
+		}
+	}
+}
+
+// StillMissing returns the sorted numbers of the parts that the repositories of the
+// given addresses still need, because content is neither in the available parts nor in
+// the repository that open returns. It requests as little as possible: at most one
+// missing blob or manifest per part.
+func (b *Bundle) StillMissing(ctx context.Context, all []provider.Address, open func(provider.Address) (repository.Reader, error)) ([]int, error) {
+	missing := map[int]bool{}
+	for _, a := range all {
+		repo, err := open(a)
+		if err != nil {
+			return nil, err
+		}
+		r, err := b.reader(a, repo)
+		if err != nil {
+			return nil, err
+		}
+		for d := range b.contentOf(r.repository) {
+			for _, part := range b.MissingParts(d.Digest) {
+				if !missing[part] && !r.targetHas(ctx, d.Digest) {
+					missing[part] = true
+				}
+			}
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(missing)), nil
 }

@@ -40,7 +40,8 @@ type Imported struct {
 // StoredRepository lists the content of a receiver's repository.
 type StoredRepository struct {
 	Address string `json:"address"`
-	// Tags maps the tags of versions, and the latest tag of a module, to digests.
+	// Tags maps the tags of released and pending versions, and the latest tag of a
+	// module, to digests.
 	Tags map[string]digest.Digest `json:"tags"`
 	// Content contains the digests of the versions' manifests and blobs, sorted.
 	Content []digest.Digest `json:"content"`
@@ -77,8 +78,14 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 	if err != nil {
 		return stored, err
 	}
+	var versions []string
 	for _, v := range artifact.Tags(tags).Released() {
-		tag := artifact.Tag(v)
+		versions = append(versions, artifact.Tag(v))
+	}
+	for _, v := range artifact.Tags(tags).Undecided() {
+		versions = append(versions, artifact.PendingTag(v))
+	}
+	for _, tag := range versions {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthBlobs)
 		if err != nil {
 			return stored, err
@@ -128,10 +135,35 @@ func ReadInventory(path string) (*Inventory, error) {
 	return &i, nil
 }
 
+// Addresses returns the addresses of all repositories. It omits invalid addresses.
+func (i *Inventory) Addresses() (all []provider.Address) {
+	if i == nil {
+		return nil
+	}
+	for _, r := range i.Repositories {
+		if a, err := parseAddress(r.Address); err == nil && a.String() == r.Address {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Add adds the repositories of another inventory.
+func (i *Inventory) Add(other *Inventory) {
+	i.Repositories = append(i.Repositories, other.Repositories...)
+	slices.SortFunc(i.Repositories, func(a, b StoredRepository) int { return strings.Compare(a.Address, b.Address) })
+}
+
 // has reports whether the receiver has content with the given digest.
 func (i *Inventory) has(a provider.Address, d digest.Digest) bool {
 	_, found := slices.BinarySearch(i.repository(a).Content, d)
 	return found
+}
+
+// hasVersion reports whether the receiver has a version with the given digest, even if
+// the version is pending.
+func (i *Inventory) hasVersion(a provider.Address, v provider.Version, d digest.Digest) bool {
+	return i.hasTag(a, artifact.Tag(v), d) || i.hasTag(a, artifact.PendingTag(v), d)
 }
 
 // hasTag reports whether the receiver's tag points to the given digest.

@@ -62,8 +62,11 @@ type Repository struct {
 	Address string `json:"address"`
 	// Tags is sorted by name. It includes the tags of referrers lists.
 	Tags []Tag `json:"tags"`
-	// Blobs contains the digests of all blobs that the versions need, sorted.
-	Blobs []digest.Digest `json:"blobs"`
+	// Blobs and Manifests contain the digests of all blobs and manifests that the
+	// versions need, sorted. In bundles of tofu-oci 0.1.0, Manifests is empty, so
+	// that the manifests of a version can be imported only together with its blobs.
+	Blobs     []digest.Digest `json:"blobs"`
+	Manifests []digest.Digest `json:"manifests,omitempty"`
 
 	address provider.Address
 }
@@ -96,19 +99,19 @@ func encode(v any) ([]byte, error) {
 // parseManifest parses and validates a manifest.
 func parseManifest(data []byte) (m Manifest, err error) {
 	if err := bounded.DecodeJSON(data, &m, maxValues); err != nil {
-		return m, malformed("invalid %s: %w", manifestName, err)
+		return m, damaged("invalid %s: %w", manifestName, err)
 	}
 	switch {
 	case m.Schema != Schema:
 		return m, malformed("unsupported bundle format %.100q: this version of tofu-oci supports only %s", m.Schema, Schema)
 	case m.Parts < 1 || m.Parts > maxParts:
-		return m, malformed("invalid %s: %d parts", manifestName, m.Parts)
+		return m, damaged("invalid %s: %d parts", manifestName, m.Parts)
 	}
 	known := map[digest.Digest]bool{}
 	for _, c := range m.Content {
 		valid := func(part int) bool { return part >= 1 && part <= m.Parts }
 		if c.Digest.Validate() != nil || c.Digest.Algorithm() != digest.SHA256 || c.Size < 0 || known[c.Digest] || slices.ContainsFunc(c.Parts, func(n int) bool { return !valid(n) }) {
-			return m, malformed("invalid %s: invalid entry for %.100q", manifestName, c.Digest)
+			return m, damaged("invalid %s: invalid entry for %.100q", manifestName, c.Digest)
 		}
 		known[c.Digest] = true
 	}
@@ -116,19 +119,19 @@ func parseManifest(data []byte) (m Manifest, err error) {
 	for i, r := range m.Repositories {
 		a, err := parseAddress(r.Address)
 		if err != nil || a.String() != r.Address || seen[r.Address] {
-			return m, malformed("invalid %s: invalid address %.100q", manifestName, r.Address)
+			return m, damaged("invalid %s: invalid address %.100q", manifestName, r.Address)
 		}
 		m.Repositories[i].address, seen[r.Address] = a, true
-		digests := slices.Clone(r.Blobs)
+		digests := slices.Concat(r.Blobs, r.Manifests)
 		for i, t := range r.Tags {
 			if t.Name == "" || i > 0 && t.Name <= r.Tags[i-1].Name {
-				return m, malformed("invalid %s: invalid tag %.100q of %s", manifestName, t.Name, r.Address)
+				return m, damaged("invalid %s: invalid tag %.100q of %s", manifestName, t.Name, r.Address)
 			}
 			digests = append(digests, t.Digest)
 		}
 		for _, d := range digests {
 			if !known[d] {
-				return m, malformed("invalid %s: %s needs %.100q, which is not listed", manifestName, r.Address, d)
+				return m, damaged("invalid %s: %s needs %.100q, which is not listed", manifestName, r.Address, d)
 			}
 		}
 	}

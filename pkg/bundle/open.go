@@ -43,6 +43,19 @@ type Bundle struct {
 	positions map[digest.Digest][]position
 }
 
+// DamagedError reports that a file is damaged, belongs to a different bundle, or isn't
+// a part of a bundle.
+type DamagedError struct{ Err error }
+
+func (e *DamagedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *DamagedError) Unwrap() error { return e.Err }
+
+func damaged(format string, args ...any) error {
+	return &DamagedError{provider.Errorf(provider.Unverified, "%w", fmt.Errorf(format, args...))}
+}
+
 // position is the position of content in a file.
 type position struct {
 	file  *os.File
@@ -50,15 +63,15 @@ type position struct {
 }
 
 // Open opens parts of one bundle, in any order. Names can be patterns, as in
-// [filepath.Match]. If verify is not nil, it verifies the signature of the manifest
+// [filepath.Match], or the name of a bundle that has several parts. If verify is not nil, it verifies the signature of the manifest
 // before anything else is read, and must return an error if the signature is missing or
 // invalid. Open reads only the names in the archives and their image index, which must
 // match the manifest. Use [Bundle.Verify] to verify all content. Close the result after
 // use.
 //
 // If a part is damaged, the bundle contains the content before the damage. See
-// [Bundle.Damaged]. If no part has a manifest, or if the parts belong to different
-// bundles, the error has the kind [provider.Malformed].
+// [Bundle.Damaged]. If all parts are damaged, or if they belong to different bundles,
+// Open returns a *[DamagedError].
 func Open(ctx context.Context, names []string, verify func(document, signature []byte) error) (_ *Bundle, err error) {
 	b := &Bundle{Signed: verify != nil, content: map[digest.Digest]Content{}, repositories: map[provider.Address]Repository{}, positions: map[digest.Digest][]position{}}
 	defer func() {
@@ -67,6 +80,7 @@ func Open(ctx context.Context, names []string, verify func(document, signature [
 		}
 	}()
 	var first []byte
+	var firstName string
 	for _, name := range expand(names) {
 		f, err := bounded.OpenFile(name)
 		if err != nil {
@@ -83,9 +97,9 @@ func Open(ctx context.Context, names []string, verify func(document, signature [
 			if err := b.start(manifest, signature, verify); err != nil {
 				return nil, fmt.Errorf("reading %s: %w", name, err)
 			}
-			first = manifest
+			first, firstName = manifest, name
 		case !bytes.Equal(first, manifest):
-			return nil, malformed("reading %s: the file belongs to a different bundle than %s", name, b.files[0].Name())
+			return nil, damaged("reading %s: the file belongs to a different bundle than %s", name, firstName)
 		}
 		if err := b.index(ctx, f, archive, following); err != nil {
 			b.Damaged = append(b.Damaged, fmt.Errorf("reading %s: %w", name, err))
@@ -97,16 +111,34 @@ func Open(ctx context.Context, names []string, verify func(document, signature [
 	return b, ctx.Err()
 }
 
-// expand replaces patterns with the names of the files that match them.
+// expand replaces patterns with the names of the files that match them, and the name of
+// a bundle with the names of its parts. See [partName].
 func expand(names []string) (all []string) {
 	for _, name := range names {
 		matches, err := filepath.Glob(name)
 		if _, missing := os.Lstat(name); missing == nil || err != nil || len(matches) == 0 {
 			matches = []string{name}
+			if parts := partsOf(name); missing != nil && len(parts) > 0 {
+				matches = parts
+			}
 		}
 		all = append(all, matches...)
 	}
 	return all
+}
+
+// partsOf returns the names of the files that are parts of a bundle, sorted.
+func partsOf(name string) (parts []string) {
+	dir, base := filepath.Split(name)
+	entries, _ := os.ReadDir(cmp.Or(dir, "."))
+	for _, e := range entries {
+		number, isPart := strings.CutPrefix(e.Name(), strings.TrimSuffix(base, ".tar")+".")
+		number, isTar := strings.CutSuffix(number, ".tar")
+		if isPart && isTar && number != "" && strings.Trim(number, "0123456789") == "" {
+			parts = append(parts, dir+e.Name())
+		}
+	}
+	return parts
 }
 
 // start verifies and parses the manifest.
@@ -154,14 +186,14 @@ func readManifest(archive *tar.Reader) (manifest, signature []byte, h *tar.Heade
 	if h, err = next(archive); err == nil && h.Name != manifestName {
 		err = malformed("expected %s, got %.100q", manifestName, h.Name)
 	}
-	if err == nil {
-		manifest, err = read(maxManifest)
+	if err != nil {
+		return nil, nil, nil, &DamagedError{malformed("not a bundle: %w", err)}
 	}
-	if err == nil && h.Name == signatureName {
+	if manifest, err = read(maxManifest); err == nil && h.Name == signatureName {
 		signature, err = read(maxSignature)
 	}
 	if err != nil {
-		err = malformed("not a bundle: %w", err)
+		err = damaged("invalid %s: %w", manifestName, err)
 	}
 	return manifest, signature, h, err
 }

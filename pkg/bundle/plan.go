@@ -139,7 +139,7 @@ func describe(releases []release, parts [][]item, sender Identity) Manifest {
 	for _, d := range slices.Sorted(maps.Keys(content)) {
 		m.Content = append(m.Content, *content[d])
 	}
-	// 2. List the tags and blobs of each repository.
+	// 2. List the tags and the content of each repository.
 	for _, r := range releases {
 		if n := len(m.Repositories); n == 0 || m.Repositories[n-1].Address != r.address.String() {
 			m.Repositories = append(m.Repositories, Repository{Address: r.address.String(), Tags: []Tag{}, Blobs: []digest.Digest{}})
@@ -151,13 +151,18 @@ func describe(releases []release, parts [][]item, sender Identity) Manifest {
 		for _, c := range r.blobs {
 			repo.Blobs = append(repo.Blobs, c.digest)
 		}
+		for _, c := range r.manifests {
+			repo.Manifests = append(repo.Manifests, c.digest)
+		}
 	}
 	for i := range m.Repositories {
 		repo := &m.Repositories[i]
 		slices.SortFunc(repo.Tags, func(a, b Tag) int { return cmp.Compare(a.Name, b.Name) })
 		repo.Tags = slices.Compact(repo.Tags)
-		slices.Sort(repo.Blobs)
-		repo.Blobs = slices.Compact(repo.Blobs)
+		for _, digests := range []*[]digest.Digest{&repo.Blobs, &repo.Manifests} {
+			slices.Sort(*digests)
+			*digests = slices.Compact(*digests)
+		}
 	}
 	return m
 }

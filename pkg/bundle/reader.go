@@ -22,6 +22,10 @@ import (
 // nil, content that is not in the available parts is read from target. If the bundle
 // doesn't contain the address, Reader returns [repository.ErrNoRepository].
 func (b *Bundle) Reader(a provider.Address, target repository.Reader) (repository.Reader, error) {
+	return b.reader(a, target)
+}
+
+func (b *Bundle) reader(a provider.Address, target repository.Reader) (*reader, error) {
 	if r, found := b.repositories[a]; found {
 		return &reader{bundle: b, repository: r, target: target}, nil
 	}
@@ -32,7 +36,9 @@ func (b *Bundle) Reader(a provider.Address, target repository.Reader) (repositor
 type reader struct {
 	bundle     *Bundle
 	repository Repository
-	target     repository.Reader
+	// target, if not nil, contains content of earlier imports. It can contain the
+	// manifests of incomplete versions as blobs.
+	target repository.Reader
 }
 
 // MissingPartError reports that content is not in the available parts.
@@ -45,6 +51,8 @@ type MissingPartError struct {
 	Parts []int
 	// Total is the number of parts of the bundle.
 	Total int
+	// Damaged reports whether a part is damaged. If it is false, parts are only missing.
+	Damaged bool
 }
 
 func (e *MissingPartError) Error() string {
@@ -73,11 +81,17 @@ func (e *MissingPartError) Error() string {
 const maxListed = 4
 
 func (b *Bundle) missingPart(digests ...digest.Digest) *MissingPartError {
-	return &MissingPartError{Digests: digests, Parts: b.MissingParts(digests...), Total: b.Manifest.Parts}
+	return &MissingPartError{Digests: digests, Parts: b.MissingParts(digests...), Total: b.Manifest.Parts, Damaged: len(b.Damaged) > 0}
 }
 
-// Kind returns [provider.NotFound].
-func (e *MissingPartError) Kind() provider.ErrorKind { return provider.NotFound }
+// Kind returns [provider.Unverified] if a part is damaged, and [provider.NotFound]
+// otherwise.
+func (e *MissingPartError) Kind() provider.ErrorKind {
+	if e.Damaged {
+		return provider.Unverified
+	}
+	return provider.NotFound
+}
 
 // Unwrap returns [repository.ErrNotFound].
 func (e *MissingPartError) Unwrap() error { return repository.ErrNotFound }
@@ -128,21 +142,54 @@ func (r *reader) manifest(ctx context.Context, reference string) (ocispec.Descri
 func (r *reader) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.Descriptor, []byte, error) {
 	d.Size = r.bundle.content[d.Digest].Size
 	body, err := r.open(ctx, d.Digest)
-	if missing, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
-		if _, data, err := r.target.Manifest(ctx, d.Digest.String()); err == nil {
-			d.Size = int64(len(data))
-			return d, data, nil
-		}
-		return d, nil, missing
-	}
-	if err != nil {
+	_, isMissing := errors.AsType[*MissingPartError](err)
+	if !isMissing && err != nil {
 		return d, nil, err
 	}
 	if d.Size > artifact.MaxManifestSize {
 		return d, nil, malformed("manifest %s exceeds %d bytes", d.Digest, artifact.MaxManifestSize)
 	}
-	data, err := io.ReadAll(sums.NewReader(body, "manifest", d.Size, d.Digest))
+	if !isMissing {
+		data, err := io.ReadAll(sums.NewReader(body, "manifest", d.Size, d.Digest))
+		return d, data, err
+	}
+	data, err := fromTarget(r, err, func(target repository.Reader) ([]byte, error) {
+		if _, data, err := target.Manifest(ctx, d.Digest.String()); err == nil {
+			return data, nil
+		}
+		stored, err := repository.Verified(ctx, target, d, "manifest")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = stored.Close() }()
+		return io.ReadAll(stored)
+	})
 	return d, data, err
+}
+
+// fromTarget reads content from the target if missing is a *[MissingPartError]. It
+// returns missing if it can't read the content, except for errors that a retry can fix.
+func fromTarget[T any](r *reader, missing error, read func(repository.Reader) (T, error)) (content T, err error) {
+	if _, ok := errors.AsType[*MissingPartError](missing); !ok || r.target == nil {
+		return content, missing
+	}
+	content, err = read(r.target)
+	if kind := provider.KindOf(err); err == nil || kind == provider.Transient || kind == provider.Interrupted {
+		return content, err
+	}
+	return content, missing
+}
+
+// targetHas reports whether the target contains a blob, or a manifest in either form.
+func (r *reader) targetHas(ctx context.Context, d digest.Digest) bool {
+	if _, err := r.target.Stat(ctx, d); err == nil {
+		return true
+	}
+	if _, isManifest := slices.BinarySearch(r.repository.Manifests, d); !isManifest {
+		return false
+	}
+	_, _, err := r.target.Manifest(ctx, d.String())
+	return err == nil
 }
 
 // checkTypes compares the types of a tag with the manifest that it points to. They are
@@ -182,13 +229,8 @@ func (r *reader) open(ctx context.Context, d digest.Digest) (*io.SectionReader, 
 // Blob opens a blob. Its content is not verified.
 func (r *reader) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error) {
 	body, err := r.open(ctx, d.Digest)
-	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
-		if body, failed := r.target.Blob(ctx, d); failed == nil {
-			return body, nil
-		}
-	}
 	if err != nil {
-		return nil, err
+		return fromTarget(r, err, func(target repository.Reader) (io.ReadCloser, error) { return target.Blob(ctx, d) })
 	}
 	return section{body}, nil
 }
@@ -201,13 +243,8 @@ func (section) Close() error { return nil }
 // Stat returns the size of a blob in bytes.
 func (r *reader) Stat(ctx context.Context, d digest.Digest) (int64, error) {
 	body, err := r.open(ctx, d)
-	if _, ok := errors.AsType[*MissingPartError](err); ok && r.target != nil {
-		if size, failed := r.target.Stat(ctx, d); failed == nil {
-			return size, nil
-		}
-	}
 	if err != nil {
-		return 0, err
+		return fromTarget(r, err, func(target repository.Reader) (int64, error) { return target.Stat(ctx, d) })
 	}
 	return body.Size(), nil
 }

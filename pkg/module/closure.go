@@ -33,6 +33,9 @@ var errClosureLimit = provider.Errorf(provider.Refused, "the modules exceed a li
 type ClosureOptions struct {
 	// Open opens the OCI repositories that sources refer to. It is required.
 	Open func(template.Reference) (repository.Reader, error)
+	// Stored, if not nil, returns the repository of a mirrored module. Versions that the
+	// repository contains are read from there instead of from their origin.
+	Stored func(Address) (repository.Reader, error)
 	// AllowSubmodules and AllowLFS have the same effect as in [MirrorOptions].
 	AllowSubmodules, AllowLFS bool
 	// Environ contains environment variables such as TF_VAR_NAME, in the format of
@@ -57,6 +60,10 @@ type Closure struct {
 	// Providers contains the requirements of each configuration, sorted and without
 	// duplicates. A provider can have several requirements.
 	Providers []provider.Requirement
+	// Missing contains the calls to modules in module registries for which the mirror
+	// contains no matching version, sorted. It is always empty if the modules come from
+	// their origin.
+	Missing []MissingCall
 	// Direct contains the calls that a CLI configuration cannot redirect, sorted. If some
 	// of them are unresolved, Modules and Providers might be incomplete.
 	Direct []DirectCall
@@ -94,20 +101,19 @@ type scratchPackage struct {
 
 // NewClosure finds the modules and providers that the root modules in the given
 // directories require. For each call, it selects the newest version that meets the
-// constraint, as tofu init does. It does not read modules that init has installed.
+// constraint, as tofu init does. It does not read modules that init has installed. If
+// from is nil, it selects the newest version in the mirror. See [ClosureOptions].
 //
 // If a module in a registry cannot be read, NewClosure calls OnError or returns an
 // error. Modules with unsupported sources are listed in Direct.
 func NewClosure(ctx context.Context, from *origin.Modules, dirs []string, o ClosureOptions) (*Closure, error) {
-	dir, err := atomicfile.NewScratchDir("")
+	c, err := newClosure(from, o)
 	if err != nil {
-		return nil, fmt.Errorf("creating a temporary directory: %w", err)
+		return nil, err
 	}
-	o.MaxPackages, o.MaxBytes = cmp.Or(o.MaxPackages, 1_000), cmp.Or(o.MaxBytes, 8<<30)
-	c := &Closure{from: from, options: o, dir: dir, packages: map[packageKey]scratchPackage{}, modules: map[string]Requirement{}, direct: map[string]DirectCall{}, Roots: map[string][]string{}}
 	for _, root := range dirs {
 		c.root = root
-		err := c.read(ctx)
+		err := c.read(ctx, root)
 		if err != nil && o.OnError != nil {
 			o.OnError(root, err)
 			continue
@@ -117,13 +123,30 @@ func NewClosure(ctx context.Context, from *origin.Modules, dirs []string, o Clos
 			return nil, err
 		}
 	}
+	c.sort()
+	return c, nil
+}
+
+func newClosure(from *origin.Modules, o ClosureOptions) (*Closure, error) {
+	dir, err := atomicfile.NewScratchDir("")
+	if err != nil {
+		return nil, fmt.Errorf("creating a temporary directory: %w", err)
+	}
+	o.MaxPackages, o.MaxBytes = cmp.Or(o.MaxPackages, 1_000), cmp.Or(o.MaxBytes, 8<<30)
+	return &Closure{from: from, options: o, dir: dir, packages: map[packageKey]scratchPackage{}, modules: map[string]Requirement{}, direct: map[string]DirectCall{}, Roots: map[string][]string{}}, nil
+}
+
+// sort sets the sorted lists.
+func (c *Closure) sort() {
 	c.Modules = slices.SortedFunc(maps.Values(c.modules), func(a, b Requirement) int { return cmp.Compare(a.String(), b.String()) })
 	c.Direct = slices.SortedFunc(maps.Values(c.direct), func(a, b DirectCall) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
 	})
+	slices.SortFunc(c.Missing, func(a, b MissingCall) int {
+		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Position, b.Position))
+	})
 	slices.SortFunc(c.Providers, func(a, b provider.Requirement) int { return cmp.Compare(a.String(), b.String()) })
 	c.Providers = slices.CompactFunc(c.Providers, func(a, b provider.Requirement) bool { return a.String() == b.String() })
-	return c, nil
 }
 
 // Close removes the packages that were fetched.
@@ -137,11 +160,11 @@ func (c *Closure) Close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// read adds the requirements of the current root module.
-func (c *Closure) read(ctx context.Context) error {
+// read adds the requirements of the current root module, which is in a directory.
+func (c *Closure) read(ctx context.Context, dir string) error {
 	o := configuration.FromEnvironment(c.options.Environ, false)
 	o.Fetch = c.fetch
-	found, err := configuration.Load(ctx, c.root, o)
+	found, err := configuration.Load(ctx, dir, o)
 	if err != nil {
 		return err
 	}
@@ -182,16 +205,20 @@ func (c *Closure) fetch(ctx context.Context, call configuration.Call) (fetched c
 	// 1. Select a version. As in OpenTofu, even an exact version must be in the
 	// registry's list.
 	wanted := provider.Requirement{Address: called.Address.InRegistry(), Constraint: called.Constraint}
-	versions, err := c.from.Versions(ctx, wanted.Address)
+	versions, err := c.versions(ctx, called.Address)
 	if err == nil {
 		versions, err = wanted.Select(versions, 1)
+	}
+	if provider.KindOf(err) == provider.NotFound && c.from == nil {
+		c.addMissing(call, Requirement{Address: called.Address, Constraint: called.Constraint})
+		return fetched, nil
 	}
 	if err != nil {
 		return fetched, err
 	}
 	r := Requirement{Address: called.Address, Constraint: provider.ExactConstraint(versions[0])}
 	// 2. Fetch the version's package.
-	l, err := locate(ctx, c.from, wanted.Address, versions[0])
+	l, err := c.locate(ctx, called.Address, versions[0])
 	if err != nil {
 		return fetched, err
 	}
@@ -219,6 +246,9 @@ func (c *Closure) unpack(ctx context.Context, l location, o MirrorOptions) (p sc
 }
 
 func (l location) key() packageKey {
+	if l.stored != nil {
+		return packageKey{url: "stored:" + l.stored.String(), ref: l.ref}
+	}
 	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*"}
 	k.registry.Source = ""
 	return k

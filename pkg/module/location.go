@@ -31,6 +31,9 @@ type location struct {
 	archive string
 	// pkg identifies the module in progress reports.
 	pkg provider.Package
+	// stored, if not nil, is a repository that contains the package under the tag ref.
+	// Only the tag and the subdirectory are used then.
+	stored repository.Reader
 }
 
 // scpForm matches git addresses such as git@example.org:acme/vpc.git.
@@ -109,6 +112,8 @@ type fetched struct {
 // fetch downloads the package.
 func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptions) (f fetched, err error) {
 	switch {
+	case l.stored != nil:
+		f, err = l.readArtifact(ctx, l.stored, l.ref, l.stored.String(), o)
 	case l.isGit:
 		c, err := git.Fetch(ctx, l.url, l.ref, git.Options{AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS})
 		if err != nil {
@@ -140,6 +145,11 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 	if tag == "" {
 		tag = LatestTag
 	}
+	return l.readArtifact(ctx, repo, tag, l.Source, o)
+}
+
+// readArtifact reads the zip of a module. name identifies the module in errors.
+func (l location) readArtifact(ctx context.Context, repo repository.Reader, tag, name string, o MirrorOptions) (fetched, error) {
 	_, manifest, err := repo.Manifest(ctx, tag)
 	if err != nil {
 		return fetched{}, err
@@ -148,8 +158,8 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 	if err != nil {
 		return fetched{}, err
 	}
-	name := m.Zip.Annotations[ocispec.AnnotationTitle]
-	return l.readArchive(ctx, l.Source, o.progress(), func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, name) })
+	title := m.Zip.Annotations[ocispec.AnnotationTitle]
+	return l.readArchive(ctx, name, o.progress(), func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, title) })
 }
 
 // directory returns the subdirectory of the module in the package. If the location

@@ -44,6 +44,8 @@ type Settings struct {
 	AutoSBOM bool
 	// Stage publishes new releases as pending, so that they must be approved.
 	Stage bool
+	// Dependencies also mirrors the modules that a module calls.
+	Dependencies bool
 	// Targets lists the names of the targets. It is never empty.
 	Targets []string
 	// Aliases allows releases of other providers to be used for this provider.
@@ -89,6 +91,18 @@ const auto, off = "auto", "off"
 // onlyProviders contains the arguments that module blocks don't have.
 var onlyProviders = []string{"platforms", "signatures", "attestations", "sbom", "alias"}
 
+// onlyModules contains the arguments that only module blocks have.
+var onlyModules = []string{"dependencies"}
+
+// isUsed reports whether an argument applies to modules or, if isModule is false, to
+// providers.
+func (a attribute) isUsed(isModule bool) bool {
+	if isModule {
+		return !slices.Contains(onlyProviders, a.name)
+	}
+	return !slices.Contains(onlyModules, a.name)
+}
+
 // attributes contains all arguments of defaults and provider blocks.
 var attributes = []attribute{
 	simple("versions", func(s *Settings) *provider.Constraint { return &s.Versions }, constraint, func(c provider.Constraint) string {
@@ -114,6 +128,7 @@ var attributes = []attribute{
 		return mode == auto, err
 	}, func(isAuto bool) string { return map[bool]string{true: auto, false: off}[isAuto] }),
 	simple("stage", func(s *Settings) *bool { return &s.Stage }, boolean, strconv.FormatBool),
+	simple("dependencies", func(s *Settings) *bool { return &s.Dependencies }, boolean, strconv.FormatBool),
 	{"targets", readTargetNames, func(into *Settings, from Settings) { into.Targets = from.Targets }, func(s Settings) string {
 		return strings.Join(s.Targets, ", ")
 	}},
@@ -272,7 +287,7 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 	b := &block{position: position(at), positions: map[string]string{}}
 	read := map[string]func(*hcl.Attribute) error{}
 	for _, known := range attributes {
-		if kind == "module" && slices.Contains(onlyProviders, known.name) {
+		if !known.isUsed(kind == "module") {
 			continue
 		}
 		read[known.name] = func(a *hcl.Attribute) error {
@@ -297,7 +312,7 @@ func (d *Declaration) Explain(a provider.Address) []Setting {
 	s, positions := d.resolve(a)
 	var all []Setting
 	for _, known := range attributes {
-		if isModule(a) && slices.Contains(onlyProviders, known.name) {
+		if !known.isUsed(isModule(a)) {
 			continue
 		}
 		all = append(all, Setting{Name: known.name, Value: known.format(s), Position: cmp.Or(positions[known.name], "default")})

@@ -156,7 +156,17 @@ func (a *verification) release(ctx context.Context) error {
 			return err
 		}
 	}
-	// 5. Check whether the provider starts.
+	// 5. Check whether the mirror contains the modules that the module calls.
+	if a.options.Missing != nil && found.Module && a.counts[finding.Error] == 0 {
+		missing, err := a.options.Missing(ctx, found, a.version)
+		if err != nil {
+			return err
+		}
+		for _, call := range missing {
+			a.about(provider.Platform{}).addWarning("dependency-missing", call+".", finding.Remedy{Hint: "mirror the module with tofu-oci module mirror --with-dependencies, or with dependencies = true in the declaration for sync"})
+		}
+	}
+	// 6. Check whether the provider starts.
 	return a.launch(ctx, release)
 }
 

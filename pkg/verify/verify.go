@@ -48,6 +48,9 @@ type Options struct {
 	// without errors. If Launch returns an error, the release could not be checked. If
 	// nil, nothing is started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
+	// Missing, if not nil, returns sentences about the calls in a module to modules that
+	// the mirror lacks, without final periods.
+	Missing func(ctx context.Context, module repository.Inspection, v provider.Version) ([]string, error)
 	// Origin is the source from which the releases were mirrored. If nil, releases are
 	// not compared with their origin.
 	Origin provider.Source
