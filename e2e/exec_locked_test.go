@@ -129,6 +129,62 @@ func TestInitAfterExecKeepsCache(t *testing.T) {
 	}
 }
 
+// TestExecPreinstalls checks that init keeps the unpacked package that exec copies, that
+// the copy is like the client's own, and that all later commands accept it.
+func TestExecPreinstalls(t *testing.T) {
+	t.Parallel()
+	for client, program := range map[string]string{"tofu": programs.tofu, "terraform": programs.terraform} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			m := newTimeMirror(t, map[string]string{"tofu": provider.DefaultHost.String(), "terraform": terraformHost}[client])
+			store, plugins := t.TempDir(), t.TempDir()
+			unpacked := m.job(t, store)
+			cmd := unpacked.exec(t, program, "init", "-input=false", "-no-color")
+			cmd.Env = append(cmd.Env, "TF_PLUGIN_CACHE_DIR="+plugins)
+			if out := output(t, cmd); strings.Contains(out, "previously-installed") {
+				t.Error(out)
+			}
+			for range 2 { // The first directory fills the cache with the unpacked package.
+				j := m.job(t, store)
+				write(t, filepath.Join(j.dir, ".terraform.lock.hcl"), string(readLock(t, unpacked.dir)))
+				for _, args := range [][]string{{"init"}, {"init", "-upgrade"}, {"init", "-lockfile=readonly"}, {"apply", "-auto-approve"}} {
+					out := output(t, j.exec(t, append(append([]string{program}, args...), "-input=false", "-no-color")...))
+					if args[0] == "init" && !strings.Contains(out, "Using previously-installed hashicorp/time v"+fixture.TimeVersion) {
+						t.Errorf("%v printed %s", args, out)
+					}
+				}
+				if before, after := readLock(t, unpacked.dir), readLock(t, j.dir); !bytes.Equal(before, after) {
+					t.Errorf("the lock file changed from\n%s\nto\n%s", before, after)
+				}
+				if diff := cmp.Diff(modes(t, plugins), modes(t, filepath.Join(j.dir, ".terraform", "providers"))); diff != "" {
+					t.Errorf("differences from the client's own files (-client +exec):\n%s", diff)
+				}
+			}
+		})
+	}
+}
+
+// modes maps the paths of all files and directories below a directory to their modes. It
+// skips the lock files in OpenTofu's plugin cache.
+func modes(t *testing.T, dir string) map[string]fs.FileMode {
+	t.Helper()
+	all := map[string]fs.FileMode{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || path == dir || filepath.Ext(path) == ".lock" {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil {
+			all[strings.TrimPrefix(path, dir)] = info.Mode()
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
 // TestExecPluginCache checks that directories can share unpacked providers through the
 // user's plugin cache, and that tofu and terraform then still start with exec.
 func TestExecPluginCache(t *testing.T) {

@@ -5,9 +5,10 @@
 //
 // It fetches the zips that lock files select into a store, and rejects zips that don't
 // match the hashes in the lock files. A mirror directory in the store contains links to
-// the zips, and a temporary CLI configuration makes the child use this directory. The
-// child unpacks the zips itself: it would create links to unpacked packages, and other
-// programs could then write into the store.
+// the zips, and a temporary CLI configuration makes the child use this directory. It
+// contains no unpacked packages, because the child would create links to them, and other
+// programs could then write into the store. Before tofu init and terraform init, unpacked
+// packages are copied from the store to the data directory, so the child unpacks nothing.
 //
 // To fill a directory permanently, use package pull.
 package exec

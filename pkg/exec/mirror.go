@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/store"
@@ -20,22 +21,21 @@ type mirrored struct {
 	// left lists the providers without a package in the mirror, which can exist in the
 	// user's filesystem mirrors.
 	left     []provider.Address
-	packages []selection
+	packages []stored
+}
+
+// stored is a selected package that the store has.
+type stored struct {
+	selection
+	store.Known
 }
 
 // unlink removes links to unpacked packages in the store, which tofu-oci 0.1.0 left in
 // the data directory. Terraform, and OpenTofu before 1.10, would unpack zips into the
 // targets of these links. OpenTofu 1.12 would refuse to install packages.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
-	data := c.env.Getenv("TF_DATA_DIR")
-	if data == "" {
-		data = ".terraform"
-	}
-	if !filepath.IsAbs(data) {
-		data = filepath.Join(c.dir, data)
-	}
 	for _, p := range m.packages {
-		path := filepath.Join(data, "providers", filepath.FromSlash(p.Address.String()), p.Version.String(), p.Platform.String())
+		path := filepath.Join(cliconfig.ResolvePath(c.dir, c.dataDir()), filepath.FromSlash(p.installPath()))
 		target, err := os.Readlink(path)
 		if err != nil {
 			continue // not a link
@@ -72,7 +72,7 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 			}
 			s := wanted[i]
 			packages = append(packages, store.MirrorPackage{Path: s.path(), Zip: f.Zip})
-			m.packages = append(m.packages, s)
+			m.packages = append(m.packages, stored{s, f})
 			if !slices.Contains(m.providers, s.Address) {
 				m.providers = append(m.providers, s.Address)
 			}

@@ -176,5 +176,16 @@ func hashesOf(zip digest.Digest, h store.Hashes) []lockfile.Hash {
 	return all
 }
 
+// locksAll reports whether all lock files contain a hash. If no lock file locks the
+// version, it returns false.
+func (s selection) locksAll(h lockfile.Hash) bool {
+	return len(s.locked) > 0 && !slices.ContainsFunc(s.locked, func(locked []lockfile.Hash) bool { return !slices.Contains(locked, h) })
+}
+
 // path returns the path of the package in a filesystem_mirror.
 func (s selection) path() string { return s.Address.String() + "/" + s.filename() }
+
+// installPath returns the path of the package in the data directory.
+func (s selection) installPath() string {
+	return fmt.Sprintf("providers/%s/%s/%s", s.Address, s.Version, s.Platform)
+}
