@@ -68,7 +68,9 @@ type Report struct {
 	// printedHints contains the hints that have already been printed, because each hint
 	// is printed only once.
 	printedHints map[string]bool
-	run          *run
+	// omitted contains the lists with invalid entries that have already been reported.
+	omitted sync.Map
+	run     *run
 	// bars is nil if stderr is not a terminal.
 	bars *bars
 	// digests contains the digests of all indexes that the run has reported so far.
@@ -332,6 +334,11 @@ func (o *Report) Progress() provider.Progress {
 	p.Retry = func(what string, err error) {
 		o.Note("%s was interrupted; retrying: %v", what, err)
 		o.run.notify(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
+	}
+	p.Omit = func(list string, err error) {
+		if _, again := o.omitted.LoadOrStore(list, true); !again {
+			o.Note("ignoring invalid entries in %s: %v", list, err)
+		}
 	}
 	return p
 }
