@@ -65,6 +65,8 @@ type Report struct {
 	mu      sync.Mutex
 	results []Item
 	errors  []error
+	// unread contains the errors about files and lines that could not be read.
+	unread []*outcome.ErrorItem
 	// printedHints contains the hints that have already been printed, because each hint
 	// is printed only once.
 	printedHints map[string]bool
@@ -233,6 +235,24 @@ func (o *Report) failed(i Item, err error) {
 	if !errors.Is(err, context.Canceled) {
 		o.printError(err)
 	}
+}
+
+// Unread reports an error about a file, or a line of a file, that selects items and can't
+// be read. The run continues with the other items. See [Report.Ended].
+func (o *Report) Unread(err error) {
+	o.mu.Lock()
+	o.unread = append(o.unread, outcome.DescribeError(err))
+	o.mu.Unlock()
+	o.printError(err)
+}
+
+// Ended returns the error of a run that ended with err. If only files or lines could not
+// be read, the run did some of its work.
+func (o *Report) Ended(err error) error {
+	if err == nil && len(o.unread) > 0 {
+		return &explain.ExitError{Code: explain.ExitPartly}
+	}
+	return err
 }
 
 // printError prints an error. It also prints the error's hint if the hint was not
