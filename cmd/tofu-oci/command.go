@@ -114,7 +114,7 @@ func (cmd *command) prepare() (err error) {
 		return err
 	}
 	if commandline.FlagNamed(c.Command, "signatures") != nil {
-		if cmd.policy, err = signaturePolicy(c); err != nil {
+		if cmd.policy, err = cmd.signaturePolicy(); err != nil {
 			return err
 		}
 	}

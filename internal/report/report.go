@@ -70,9 +70,9 @@ type Report struct {
 	// printedHints contains the hints that have already been printed, because each hint
 	// is printed only once.
 	printedHints map[string]bool
-	// omitted contains the lists with invalid entries that have already been reported.
-	omitted sync.Map
-	run     *run
+	// noted contains the texts that NoteOnce has printed.
+	noted sync.Map
+	run   *run
 	// bars is nil if stderr is not a terminal.
 	bars *bars
 	// digests contains the digests of all indexes that the run has reported so far.
@@ -329,6 +329,13 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
+// NoteOnce is like Note, but prints each text only once.
+func (o *Report) NoteOnce(text string) {
+	if _, again := o.noted.LoadOrStore(text, true); !again {
+		o.Note("%s", text)
+	}
+}
+
 // Retried reports a retry and its reason, or a pause in the requests to a host.
 func (o *Report) Retried(r httpclient.Retry) {
 	o.Debug.retried(r)
@@ -356,9 +363,7 @@ func (o *Report) Progress() provider.Progress {
 		o.run.notify(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
 	}
 	p.Omit = func(list string, err error) {
-		if _, again := o.omitted.LoadOrStore(list, true); !again {
-			o.Note("ignoring invalid entries in %s: %v", list, err)
-		}
+		o.NoteOnce(fmt.Sprintf("ignoring invalid entries in %s: %v", list, err))
 	}
 	return p
 }
