@@ -183,6 +183,9 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	if err != nil {
 		return r, err
 	}
+	if a.IsModule() {
+		from, _, r.Tag = repository.ForModuleCopy(ctx, from, nil, v)
+	}
 	if err := repository.CheckDenied(ctx, from, v); err != nil {
 		if denied, ok := errors.AsType[*repository.DeniedError](err); ok && o.SkipDenied {
 			r.Status, r.Denial = publish.Denied, &denied.Record

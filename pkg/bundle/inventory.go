@@ -77,8 +77,15 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 	if err != nil {
 		return stored, err
 	}
-	for _, v := range artifact.Tags(tags).Released() {
+	versions := artifact.Tags(tags).Released()
+	if a.IsModule() {
+		versions = artifact.Tags(artifact.ModuleTags(tags)).Released()
+	}
+	for _, v := range versions {
 		tag := artifact.Tag(v)
+		if a.IsModule() {
+			tag, _ = artifact.ModuleTag(tags, v)
+		}
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthBlobs)
 		if err != nil {
 			return stored, err
