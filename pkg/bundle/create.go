@@ -193,7 +193,7 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 		}
 		return r, err
 	}
-	found, err := repository.Inspect(ctx, from, r.Tag, repository.DepthManifests)
+	found, err := repository.Inspect(ctx, from, artifact.Tag(v), repository.DepthManifests)
 	if err != nil {
 		return r, err
 	}
