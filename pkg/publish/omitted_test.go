@@ -38,7 +38,7 @@ func TestMissingZip(t *testing.T) {
 		if err != nil || len(stored.Index.Platforms()) != len(all)-1 || stored.HasPlatform(haiku) {
 			t.Errorf("got %v, %v", stored.Index.Platforms(), err)
 		}
-		w.withoutZips()
+		w.origin.Behave()
 		w.publish(t, to, publish.Extended, publish.Options{Platforms: []provider.Platform{haiku}})
 	})
 }
