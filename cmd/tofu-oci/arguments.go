@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -122,6 +123,12 @@ func providers(cmd *command) ([]provider.Requirement, error) {
 			return nil, flagError("sources", err)
 		}
 		for _, s := range listed {
+			if s.Err != nil {
+				if err := cmd.unread("sources", s.Err); err != nil {
+					return nil, err
+				}
+				continue
+			}
 			if place, duplicate := places[s.Requirement.String()]; duplicate {
 				cmd.out.Note("%s: %s is already specified %s", s.Place, s.Requirement, place)
 				continue
@@ -131,6 +138,16 @@ func providers(cmd *command) ([]provider.Requirement, error) {
 		}
 	}
 	return wanted, nil
+}
+
+// unread reports an error about a file or line that a flag specifies. With --fail-fast,
+// it returns the error instead.
+func (cmd *command) unread(flag string, err error) error {
+	if err = flagError(flag, err); cmd.c.Bool("fail-fast") {
+		return err
+	}
+	cmd.out.Unread(err)
+	return nil
 }
 
 func addresses(wanted []provider.Requirement) []provider.Address {
@@ -271,12 +288,16 @@ func selectProviders(cmd *command) (s selection, err error) {
 			return s, usagef("%s: cannot combine a version constraint with --lock-file; omit @%s", r, r.Constraint)
 		}
 	}
+	var invalid error
 	s.locked, err = lock.ReadSelections(cmd.c.Context, lock.ReadOptions{
 		Configuration: configuration.FromEnvironment(os.Environ(), cmd.c.Bool("terraform")),
 		Requires:      func(a provider.Address) bool { return slices.Contains(addresses(only), a) },
-	}, names...)
+	}, func(err error) { invalid = cmp.Or(invalid, cmd.unread("lock-file", err)) }, names...)
 	if err != nil {
 		return s, flagError("lock-file", err)
+	}
+	if invalid != nil {
+		return s, invalid
 	}
 	if len(only) > 0 {
 		s.locked, err = s.locked.Of(addresses(only)...)

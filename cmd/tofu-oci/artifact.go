@@ -10,6 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -110,6 +111,15 @@ func (cmd *command) openTarget(ref template.Reference) (repository.Repository, e
 	}
 	create, err := publish.RepositoryProgram(program, ref.Registry, ref.Name)
 	return publish.CreateMissing(repo, create), flagError("on-missing-repository", err)
+}
+
+// openDecided opens a repository for decisions about the versions of a provider or module.
+func (cmd *command) openDecided(refs map[provider.Address]template.Reference, a provider.Address) (repository.Repository, error) {
+	repo, err := cmd.openTarget(refs[a])
+	if err == nil && a.IsModule() {
+		repo = repository.ForModule(repo)
+	}
+	return repo, err
 }
 
 // sourceURLFromCI returns the repository URL of the current GitHub Actions or GitLab

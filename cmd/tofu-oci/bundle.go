@@ -14,7 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
-	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func bundleCommand() *cli.Command {
@@ -222,7 +221,7 @@ func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) er
 	}
 	var verify func(document, signature []byte) error
 	err := parseSet(cmd.c, "bundle-keyring", &verify, func(path string) (func(document, signature []byte) error, error) {
-		keys, err := trust.ReadKeyring(path)
+		keys, err := cmd.readKeyring(path)
 		check := func(document, signature []byte) error {
 			return withHint(keys.Check(document, signature), "if --bundle-keyring doesn't contain the sender's key, add the key; otherwise, don't use the bundle")
 		}

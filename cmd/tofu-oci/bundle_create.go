@@ -195,7 +195,7 @@ func (cmd *command) selectStored(wanted provider.Requirement, t template.ModuleT
 	if err != nil {
 		return nil, err
 	}
-	versions, err := wanted.Select(artifact.Tags(tags).Released(), cmd.latest)
+	versions, err := wanted.Select(artifact.Tags(artifact.ModuleTags(tags)).Released(), cmd.latest)
 	for _, v := range versions {
 		selected = append(selected, module.Requirement{Address: a, Constraint: provider.ExactConstraint(v)})
 	}

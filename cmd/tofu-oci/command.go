@@ -114,7 +114,7 @@ func (cmd *command) prepare() (err error) {
 		return err
 	}
 	if commandline.FlagNamed(c.Command, "signatures") != nil {
-		if cmd.policy, err = signaturePolicy(c); err != nil {
+		if cmd.policy, err = cmd.signaturePolicy(); err != nil {
 			return err
 		}
 	}
@@ -299,6 +299,15 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 // This is the --from template or, without the flag, the template of the first matching
 // oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
+	repo, t, err := cmd.openRaw(a)
+	if err == nil && a.IsModule() {
+		repo = repository.ModuleReader(repo)
+	}
+	return repo, t, err
+}
+
+// openRaw is like openFrom, but doesn't change the tags of modules.
+func (cmd *command) openRaw(a provider.Address) (repository.Reader, template.Template, error) {
 	var ref template.Reference
 	var t template.Template
 	var err error

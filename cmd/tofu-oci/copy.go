@@ -6,6 +6,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -52,7 +53,11 @@ func copyAction(cmd *command) error {
 		return err
 	}
 	cmd.publishing.Verify = cmd.policy.VerifySignature
-	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, cmd.openSource, wanted, cmd.mirrorOptions(refs)))
+	open := func(a provider.Address) (repository.Reader, error) {
+		repo, _, err := cmd.openRaw(a)
+		return repo, err
+	}
+	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, open, wanted, cmd.mirrorOptions(refs)))
 }
 
 // checkSourceAndTarget returns an error if a target repository is also its source.

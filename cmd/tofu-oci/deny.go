@@ -48,7 +48,7 @@ func denyAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	repo, err := cmd.openTarget(refs[r.Address])
+	repo, err := cmd.openDecided(refs, r.Address)
 	if err != nil {
 		return err
 	}

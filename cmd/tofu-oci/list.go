@@ -181,9 +181,10 @@ func providersFlag() cli.Flag {
 	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE` that lists the providers in the --from repositories"}
 }
 
-// readProviders reads the --providers file. It returns nil without the flag.
-func readProviders(c *cli.Context) (known []provider.Address, err error) {
-	err = parseSet(c, "providers", &known, catalog.ReadFile)
+// readProviders reads the --providers file, and passes errors about single lines to
+// invalid. It returns nil without the flag.
+func readProviders(c *cli.Context, invalid func(error)) (known []provider.Address, err error) {
+	err = parseSet(c, "providers", &known, func(path string) ([]provider.Address, error) { return catalog.ReadFile(path, invalid) })
 	return known, err
 }
 
@@ -201,7 +202,7 @@ func listProviders(cmd *command) error {
 
 // catalogListing returns the providers in the --from repositories.
 func (cmd *command) catalogListing() (catalog.Listing, error) {
-	known, err := readProviders(cmd.c)
+	known, err := readProviders(cmd.c, func(err error) { cmd.out.Unread(flagError("providers", err)) })
 	if err != nil {
 		return catalog.Listing{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -33,9 +34,12 @@ func parseRequirement(c *cli.Context, arg string) (provider.Requirement, error) 
 		return provider.Requirement{Address: provider.ModuleAddress(arg)}, err
 	}
 	r, err := module.ParseReference(arg)
+	v, isVersion := artifact.ParseModuleTag(r.Tag)
 	switch {
 	case err != nil:
 		return provider.Requirement{}, err
+	case isVersion:
+		r.Tag, r.Version = "", &v
 	case r.Tag != "" || r.Digest != "":
 		return provider.Requirement{}, usagef("%s: to select a version, specify %s@VERSION", arg, module.Reference{Repository: r.Repository})
 	}

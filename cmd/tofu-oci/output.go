@@ -54,7 +54,7 @@ func withReport(do func(*command) error) cli.ActionFunc {
 		}
 		c.Context = out.Debug.Programs(c.Context)
 		run.reporting = true
-		err = commandline.WithVariables(do(&command{c: c, out: out}), run.variables)
+		err = out.Ended(commandline.WithVariables(do(&command{c: c, out: out}), run.variables))
 		out.EndProgress()
 		if _, reported := errors.AsType[*explain.ExitError](err); err != nil && !reported && out.Format == report.JSON {
 			err = errors.Join(err, out.PrintError(err))

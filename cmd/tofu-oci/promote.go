@@ -54,7 +54,7 @@ func promoteAction(cmd *command) error {
 	err = approval.PromoteMany(cmd.c.Context, wanted, approval.ManyOptions{
 		PromoteOptions: o,
 		Latest:         cmd.latest,
-		Open:           func(a provider.Address) (repository.Repository, error) { return cmd.openTarget(refs[a]) },
+		Open:           func(a provider.Address) (repository.Repository, error) { return cmd.openDecided(refs, a) },
 		Done:           cmd.out.Decided,
 		OnSkip:         cmd.out.SkippedPreReleases,
 	})

@@ -73,6 +73,7 @@ func publishAction(cmd *command) error {
 // publishes any release.
 func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repository.Repository, options publish.Options) error {
 	ctx, out := cmd.c.Context, cmd.out
+	src.OnNote = out.NoteOnce
 	for _, path := range src.Ignored() {
 		if name, ok := src.SuggestName(path); ok {
 			path += "; a package must be named " + name

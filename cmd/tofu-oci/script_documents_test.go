@@ -96,7 +96,11 @@ func checkDocument(text string) error {
 	url, hasSchema := object["$schema"].(string)
 	_, hasItems := object["items"].([]any)
 	_, hasSummary := object["summary"].(map[string]any)
-	if !hasSchema || !hasItems || !hasSummary || len(object) != 3 {
+	keys := 3
+	if _, hasUnread := object["unread"].([]any); hasUnread {
+		keys++
+	}
+	if !hasSchema || !hasItems || !hasSummary || len(object) != keys {
 		return fmt.Errorf("the document has the keys %q, want $schema, items, and summary", slices.Sorted(maps.Keys(object)))
 	}
 	schema, err := documentSchema(url)

@@ -34,10 +34,11 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	o.Open = cmd.open
 	o.Catalog = cmd.repositoryNames
-	if known, err := readProviders(cmd.c); err != nil {
+	warn := func(err error) { cmd.out.Warn("--providers: %v", err) }
+	if known, err := readProviders(cmd.c, warn); err != nil {
 		return o, err
 	} else if known != nil {
-		o.Providers = func() ([]provider.Address, error) { return readProviders(cmd.c) }
+		o.Providers = func() ([]provider.Address, error) { return readProviders(cmd.c, warn) }
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }

@@ -78,7 +78,7 @@ func (t truster) init() error {
 		return err
 	}
 	defer file.Discard()
-	p, err := keyringPolicy(t.c)
+	p, err := t.keyringPolicy()
 	if err != nil {
 		return err
 	}
@@ -184,8 +184,9 @@ func trustFileFlag(usage string) cli.Flag {
 }
 
 // signaturePolicy parses the flags of [trustFlags].
-func signaturePolicy(c *cli.Context) (p trust.Policy, err error) {
-	if p, err = keyringPolicy(c); err != nil {
+func (cmd *command) signaturePolicy() (p trust.Policy, err error) {
+	c := cmd.c
+	if p, err = cmd.keyringPolicy(); err != nil {
 		return p, err
 	}
 	p.Decisions, p.Mode = oci.Decisions, trust.Mode(c.String("signatures"))
@@ -201,9 +202,18 @@ func signaturePolicy(c *cli.Context) (p trust.Policy, err error) {
 
 // keyringPolicy returns a policy that trusts the --keyring keys and requires nothing
 // else.
-func keyringPolicy(c *cli.Context) (p trust.Policy, err error) {
-	err = parseSet(c, "keyring", &p.Keyring, trust.ReadKeyring)
+func (cmd *command) keyringPolicy() (p trust.Policy, err error) {
+	err = parseSet(cmd.c, "keyring", &p.Keyring, cmd.readKeyring)
 	return p, err
+}
+
+// readKeyring reads a keyring, and prints warnings about keys and files that it skips.
+func (cmd *command) readKeyring(path string) (trust.Keyring, error) {
+	ring, err := trust.ReadKeyring(path)
+	for _, skipped := range ring.Unread() {
+		cmd.out.Warn("%v", skipped)
+	}
+	return ring, err
 }
 
 // passphraseVariable is the environment variable for the passphrase of --sign-key. A flag

@@ -15,7 +15,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
-	"github.com/tofu-oci/tofu-oci/pkg/trust"
 	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
@@ -49,7 +48,7 @@ func verifyAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	if err := parseSet(cmd.c, "require-approval", &cmd.policy.Approvers, trust.ReadKeyring); err != nil {
+	if err := parseSet(cmd.c, "require-approval", &cmd.policy.Approvers, cmd.readKeyring); err != nil {
 		return err
 	}
 	wanted, unknown, err := cmd.providersToVerify()

@@ -202,7 +202,7 @@ func TestReadFile(t *testing.T) {
 		"":                             "",
 		"acme/a\n\n# none\nacme/b # b": "acme/a acme/b",
 		"acme/a\r\n  example.com/a/b ": "acme/a example.com/a/b",
-		"acme/a\nacme":                 ":2: ",
+		"acme/a\nacme\nacme/b\n-":      "acme/a acme/b :2: ",
 		"acme/a@1.0.0":                 ":1: ",
 		strings.Repeat("#", 1<<20+1):   "exceeds",
 	} {
@@ -210,17 +210,41 @@ func TestReadFile(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		as, err := catalog.ReadFile(path)
-		var got []string
+		var got, invalid []string
+		as, err := catalog.ReadFile(path, func(err error) { invalid = append(invalid, strings.TrimPrefix(err.Error(), path)) })
 		for _, a := range as {
 			got = append(got, strings.TrimPrefix(a.String(), "registry.opentofu.org/"))
 		}
+		got = append(got, invalid...)
 		if err != nil {
 			got = append(got, err.Error())
 		}
 		if list := strings.Join(got, " "); !strings.Contains(list, want) || (want == "") != (list == "") {
 			t.Errorf("%.50q: %q", text, list)
 		}
+	}
+}
+
+// TestReadSources checks that each invalid line has an error of its own.
+func TestReadSources(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.ReadSources(catalog.Stdin, strings.NewReader("acme/a\nacme_corp/b\nacme/c@~> 1.0\nacme/d --platform x\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, s := range all {
+		got = append(got, s.Place+" "+s.Requirement.String())
+		if invalid := s.Requirement == (provider.Requirement{}); (s.Err != nil) != invalid || invalid && !strings.HasPrefix(s.Err.Error(), s.Place+": ") {
+			t.Errorf("%s: %v", s.Place, s.Err)
+		}
+	}
+	want := []string{"stdin:1 registry.opentofu.org/acme/a", "stdin:2 ", "stdin:3 registry.opentofu.org/acme/c@~> 1.0", "stdin:4 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := catalog.ReadSources(catalog.Stdin, strings.NewReader("acme_corp/b\n-\n")); err == nil || !strings.Contains(err.Error(), "stdin:1: ") || !strings.Contains(err.Error(), "Terraform") {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -239,7 +263,7 @@ func TestLinkedSources(t *testing.T) {
 	}
 	for file, shown := range map[string]bool{link: false, target: true, inside: true, inside + "-link": true} {
 		_, sourcesErr := catalog.ReadSources(file, nil)
-		_, fileErr := catalog.ReadFile(file)
+		_, fileErr := catalog.ReadFile(file, nil)
 		for _, err := range []error{sourcesErr, fileErr} {
 			if err == nil || strings.Contains(err.Error(), "canary") != shown || !strings.Contains(err.Error(), file+":1: invalid") {
 				t.Errorf("%s: %v", file, err)

@@ -20,20 +20,27 @@ const (
 )
 
 // ReadFile reads a file that contains one provider address per line, with or without a
-// host. It ignores empty lines and comments that start with #.
-func ReadFile(path string) ([]provider.Address, error) {
+// host. It ignores empty lines and comments that start with #, and passes errors about
+// single lines to invalid. If all lines are invalid, it returns the first error.
+func ReadFile(path string, invalid func(error)) ([]provider.Address, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
 		return nil, err
 	}
 	all := []provider.Address{}
-	err = eachLine(path, data, func(_, line string) error {
+	var problems []error
+	eachLine(path, data, func(_, line string) error {
 		a, err := provider.ParseAddress(line)
-		all = append(all, a)
+		if err == nil {
+			all = append(all, a)
+		}
 		return err
-	})
-	if err != nil {
-		return nil, err
+	}, func(_ string, err error) { problems = append(problems, err) })
+	if len(all) == 0 && len(problems) > 0 {
+		return nil, problems[0]
+	}
+	for _, err := range problems {
+		invalid(err)
 	}
 	return all, nil
 }
@@ -42,9 +49,11 @@ func ReadFile(path string) ([]provider.Address, error) {
 type Source struct {
 	Place       string // in the format FILE:LINE
 	Requirement provider.Requirement
+	// Err is the reason the line is invalid, or nil.
+	Err error
 }
 
-// ReadSources reads a file that lists PROVIDERs. The file must not be empty. Unlike in
+// ReadSources reads a file that lists PROVIDERs. At least one line must be valid. Unlike in
 // [ReadFile], addresses can have constraints. The name [Stdin] selects standard input.
 func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 	data, err := readSources(name, stdin)
@@ -55,21 +64,24 @@ func ReadSources(name string, stdin io.Reader) ([]Source, error) {
 		name = "stdin"
 	}
 	var all []Source
-	err = eachLine(name, data, func(place, line string) error {
+	valid := false
+	eachLine(name, data, func(place, line string) error {
 		if flag := flagIn(line); flag != "" {
 			return fmt.Errorf("each line must contain one PROVIDER without flags; use %s on the command line, where it applies to every PROVIDER", flag)
 		}
 		r, err := provider.ParseRequirement(line)
-		all = append(all, Source{place, r})
+		if err == nil {
+			all, valid = append(all, Source{Place: place, Requirement: r}), true
+		}
 		return err
-	})
-	if err == nil && len(all) == 0 {
-		err = fmt.Errorf("%s contains no PROVIDER; write one per line, such as hashicorp/null", name)
+	}, func(place string, err error) { all = append(all, Source{Place: place, Err: err}) })
+	switch {
+	case valid:
+		return all, nil
+	case len(all) > 0:
+		return nil, all[0].Err
 	}
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
+	return nil, fmt.Errorf("%s contains no PROVIDER; write one per line, such as hashicorp/null", name)
 }
 
 func readSources(name string, stdin io.Reader) ([]byte, error) {
@@ -83,9 +95,10 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read with each line, without its comment. It skips lines that are
-// otherwise empty. place has the format FILE:LINE and is also the prefix of errors.
-func eachLine(name string, data []byte, read func(place, line string) error) error {
+// eachLine calls read with each line, without its comment, and invalid with the errors.
+// It skips lines that are otherwise empty. place has the format FILE:LINE and is also the
+// prefix of errors.
+func eachLine(name string, data []byte, read func(place, line string) error, invalid func(place string, err error)) {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
 		line, _, _ = strings.Cut(line, "#") // addresses and constraints cannot contain #
 		if line = strings.TrimSpace(line); line == "" {
@@ -94,13 +107,11 @@ func eachLine(name string, data []byte, read func(place, line string) error) err
 		place := fmt.Sprintf("%s:%d", name, i+1)
 		err := read(place, line)
 		if err != nil && leadsAway(name) {
-			return provider.Errorf(provider.Malformed, "%s: invalid line, which is not shown because the file is a link to a different directory", place)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", place, err)
+			invalid(place, provider.Errorf(provider.Malformed, "%s: invalid line, which is not shown because the file is a link to a different directory", place))
+		} else if err != nil {
+			invalid(place, fmt.Errorf("%s: %w", place, err))
 		}
 	}
-	return nil
 }
 
 // leadsAway reports whether links lead from path to a file in a different directory.

@@ -65,6 +65,7 @@ func moduleIn(ctx context.Context, ref template.Reference, o Options) (*ModuleEn
 	if err != nil {
 		return nil, err
 	}
+	repo = repository.ModuleReader(repo)
 	tags, err := repo.Tags(ctx)
 	versions, tag := artifact.Tags(tags).Released(), artifact.Tag
 	if len(versions) == 0 && o.Unreleased {

@@ -189,6 +189,7 @@ var hints = []struct {
 	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects the file, too"},
 	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --module-dir, a parent directory with --recursive, or PROVIDERs to lock"},
 	{errorIs(packagezip.ErrArchive), "report the problem to the provider's author; the published archive itself is damaged"},
+	{isRemoved, "if the author has removed the files, exclude the version with a constraint such as != 1.2.3 or, in a declaration, a deny block"},
 	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to the provider's author"},
 	{noHelper, "install the credential helper, or remove it from the file that specifies it and run tofu-oci login REGISTRY"},
 	{isA[*credentials.HelperError], "unlock the keychain, or follow the helper's instructions; helpers from cloud vendors generate credentials, so they can't store or delete any"},

@@ -139,3 +139,11 @@ func allOf(conditions ...func(error) bool) func(error) bool {
 		return !slices.ContainsFunc(conditions, func(is func(error) bool) bool { return !is(err) })
 	}
 }
+
+// isRemoved reports whether an origin registry doesn't have the files of a release that it
+// lists.
+func isRemoved(err error) bool {
+	release, isRelease := errors.AsType[*provider.Error](err)
+	response, isResponse := errors.AsType[*provider.StatusError](err)
+	return isRelease && release.Version != provider.Version{} && isResponse && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
+}

@@ -9,7 +9,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
@@ -54,7 +53,7 @@ func (o *Report) BundleInspected(m bundle.Manifest) error {
 	for _, r := range m.Repositories {
 		i := BundleItem{Provider: r.Address, Versions: []string{}, Parts: []int{}}
 		for _, t := range r.Tags {
-			if v, ok := artifact.ParseTag(t.Name); ok {
+			if v, ok := r.VersionOf(t.Name); ok {
 				i.Versions = append(i.Versions, v.String())
 			}
 		}

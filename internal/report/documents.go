@@ -8,6 +8,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
@@ -22,6 +23,8 @@ type document[I, S any] struct {
 	Schema  string `json:"$schema"`
 	Items   []I    `json:"items"`
 	Summary S      `json:"summary"`
+	// Unread contains the errors about files and lines that could not be read.
+	Unread []*outcome.ErrorItem `json:"unread,omitempty"`
 }
 
 // none is the empty summary of documents that need no summary.
@@ -34,7 +37,7 @@ func printItems[I, S any](o *Report, schema string, items []I, summary S, text s
 		_, err := io.WriteString(o.stdout, Printable(text))
 		return err
 	}
-	return o.printJSON(document[I, S]{schemas + schema + ".schema.json", append([]I{}, items...), summary})
+	return o.printJSON(document[I, S]{schemas + schema + ".schema.json", append([]I{}, items...), summary, o.unread})
 }
 
 // printJSON prints an indented JSON object.

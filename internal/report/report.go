@@ -66,10 +66,14 @@ type Report struct {
 	mu      sync.Mutex
 	results []Item
 	errors  []error
+	// unread contains the errors about files and lines that could not be read.
+	unread []*outcome.ErrorItem
 	// printedHints contains the hints that have already been printed, because each hint
 	// is printed only once.
 	printedHints map[string]bool
-	run          *run
+	// noted contains the texts that NoteOnce has printed.
+	noted sync.Map
+	run   *run
 	// bars is nil if stderr is not a terminal.
 	bars *bars
 	// digests contains the digests of all indexes that the run has reported so far.
@@ -238,6 +242,24 @@ func (o *Report) failed(i Item, err error) {
 	}
 }
 
+// Unread reports an error about a file, or a line of a file, that selects items and can't
+// be read. The run continues with the other items. See [Report.Ended].
+func (o *Report) Unread(err error) {
+	o.mu.Lock()
+	o.unread = append(o.unread, outcome.DescribeError(err))
+	o.mu.Unlock()
+	o.printError(err)
+}
+
+// Ended returns the error of a run that ended with err. If only files or lines could not
+// be read, the run did some of its work.
+func (o *Report) Ended(err error) error {
+	if err == nil && len(o.unread) > 0 {
+		return &explain.ExitError{Code: explain.ExitPartly}
+	}
+	return err
+}
+
 // printError prints an error. It also prints the error's hint if the hint was not
 // printed before.
 func (o *Report) printError(err error) {
@@ -316,6 +338,13 @@ func (o *Report) Note(format string, args ...any) {
 	}
 }
 
+// NoteOnce is like Note, but prints each text only once.
+func (o *Report) NoteOnce(text string) {
+	if _, again := o.noted.LoadOrStore(text, true); !again {
+		o.Note("%s", text)
+	}
+}
+
 // Retried reports a retry and its reason, or a pause in the requests to a host.
 func (o *Report) Retried(r httpclient.Retry) {
 	o.Debug.retried(r)
@@ -341,6 +370,9 @@ func (o *Report) Progress() provider.Progress {
 	p.Retry = func(what string, err error) {
 		o.Note("%s was interrupted; retrying: %v", what, err)
 		o.run.notify(&retried{event: event{Event: "retry"}, What: what, Reason: err.Error()})
+	}
+	p.Omit = func(list string, err error) {
+		o.NoteOnce(fmt.Sprintf("ignoring invalid entries in %s: %v", list, err))
 	}
 	return p
 }

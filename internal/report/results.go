@@ -47,6 +47,9 @@ func (o *Report) WatchMirror(m mirror.Options) mirror.Options {
 			o.done(o.releasedItem(r), "")
 		default:
 			o.mirrored(r.Repository, r.Published)
+			for _, e := range r.Published.Omitted {
+				o.Failed(r.Item.Requirement, r.Item.Version, r.Repository, &provider.Error{Op: "mirroring", Address: e.Address, Version: e.Version, Platform: e.Wanted, Err: e})
+			}
 		}
 	}
 	return m

@@ -46,6 +46,7 @@ func (r *Run) fetch(ctx context.Context, c configuration.Call, terraform bool) (
 	if err != nil {
 		return none, err
 	}
+	repo = repository.ModuleReader(repo)
 	src := oci.New(func(provider.Address) (repository.Reader, error) { return repo, nil })
 	versions, err := src.Versions(ctx, wanted.Address)
 	if err != nil {

@@ -1,6 +1,8 @@
 package artifact
 
 import (
+	"cmp"
+
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -62,4 +64,19 @@ func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Des
 		return manifest, document, formatError("invalid referrer layer: %v", err)
 	}
 	return manifest, document, nil
+}
+
+// DescribeReferrer returns the entry for a manifest in a referrers list, as registries
+// create it, and the subject of the manifest. If the manifest has no valid subject, the
+// subject is empty. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
+func DescribeReferrer(data []byte) (entry ocispec.Descriptor, subject digest.Digest) {
+	var manifest ocispec.Manifest
+	if decode(data, &manifest) != nil || manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil {
+		return ocispec.Descriptor{}, ""
+	}
+	return ocispec.Descriptor{
+		MediaType: manifest.MediaType, Digest: digest.FromBytes(data), Size: int64(len(data)),
+		ArtifactType: cmp.Or(manifest.ArtifactType, manifest.Config.MediaType), Annotations: manifest.Annotations,
+	}, manifest.Subject.Digest
 }

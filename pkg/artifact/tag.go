@@ -23,6 +23,45 @@ func ParseTag(tag string) (provider.Version, bool) {
 	return v, true
 }
 
+// ModuleTagPrefix is the prefix that tags of module versions can have if other tools wrote
+// them. OpenTofu has no rules for the tags of modules.
+const ModuleTagPrefix = "v"
+
+// ParseModuleTag is like [ParseTag], but also accepts a [ModuleTagPrefix].
+func ParseModuleTag(tag string) (provider.Version, bool) {
+	return ParseTag(strings.TrimPrefix(tag, ModuleTagPrefix))
+}
+
+// ModuleTag returns the tag of a module version in a list of tags. If the list contains no
+// such tag, ok is false, and the result is the same as for [Tag].
+func ModuleTag(tags []string, v provider.Version) (tag string, ok bool) {
+	tag = Tag(v)
+	switch {
+	case slices.Contains(tags, tag):
+		return tag, true
+	case slices.Contains(tags, ModuleTagPrefix+tag):
+		return ModuleTagPrefix + tag, true
+	}
+	return tag, false
+}
+
+// ModuleTags returns the tags of a module without their [ModuleTagPrefix]. If a version has
+// both tags, the result contains it once.
+func ModuleTags(tags []string) []string {
+	var all []string
+	for _, tag := range tags {
+		v, isVersion := ParseModuleTag(tag)
+		if isVersion && Tag(v) != tag {
+			if slices.Contains(tags, Tag(v)) {
+				continue
+			}
+			tag = Tag(v)
+		}
+		all = append(all, tag)
+	}
+	return all
+}
+
 // pendingPrefix is the prefix of pending releases' tags. Versions don't start with a
 // letter, so OpenTofu ignores such tags.
 const pendingPrefix = "pending-"

@@ -206,6 +206,9 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	if err != nil {
 		return r, err
 	}
+	if a.IsModule() {
+		from, _, r.Tag = repository.ForModuleCopy(ctx, from, nil, v)
+	}
 	if err := repository.CheckDenied(ctx, from, v); err != nil {
 		if denied, ok := errors.AsType[*repository.DeniedError](err); ok && o.SkipDenied {
 			r.Status, r.Denial = publish.Denied, &denied.Record
@@ -213,7 +216,7 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 		}
 		return r, err
 	}
-	found, err := repository.Inspect(ctx, from, r.Tag, repository.DepthManifests)
+	found, err := repository.Inspect(ctx, from, artifact.Tag(v), repository.DepthManifests)
 	if err != nil {
 		return r, err
 	}

@@ -38,12 +38,33 @@ func (b *Bundle) Addresses() (all []provider.Address) {
 func (b *Bundle) Requirements() (all []provider.Requirement) {
 	for _, r := range b.Manifest.Repositories {
 		for _, t := range r.Tags {
-			if v, ok := artifact.ParseTag(t.Name); ok {
+			if v, ok := r.VersionOf(t.Name); ok {
 				all = append(all, provider.Requirement{Address: r.address, Constraint: provider.ExactConstraint(v)})
 			}
 		}
 	}
 	return all
+}
+
+// VersionOf returns the version to which a tag belongs.
+func (r Repository) VersionOf(tag string) (provider.Version, bool) {
+	if r.address.IsModule() {
+		return artifact.ParseModuleTag(tag)
+	}
+	return artifact.ParseTag(tag)
+}
+
+// tagOf returns the tag of a version.
+func (r Repository) tagOf(v provider.Version) string {
+	var names []string
+	for _, t := range r.Tags {
+		names = append(names, t.Name)
+	}
+	if r.address.IsModule() {
+		tag, _ := artifact.ModuleTag(names, v)
+		return tag
+	}
+	return artifact.Tag(v)
 }
 
 // Import copies the versions in the bundle to repositories, like [mirror.Copy].
@@ -123,7 +144,8 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 		return publish.Result{}, err
 	}
 	o.SkipDenied, o.Import = !o.Force, true
-	missing, isMissing := errors.AsType[*MissingPartError](i.missing(ctx, from, artifact.Tag(v), o.NoReferrers))
+	tag := i.bundle.repositories[a].tagOf(v)
+	missing, isMissing := errors.AsType[*MissingPartError](i.missing(ctx, from, tag, o.NoReferrers))
 	if !isMissing || repository.CheckDenied(ctx, repo, v) != nil {
 		result, copied := i.publisher.Copy(ctx, from, repo, a, v, o)
 		if missing = i.damaged(ctx, copied); missing == nil {

@@ -78,9 +78,17 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 	if err != nil {
 		return stored, err
 	}
+	released := tags
+	if a.IsModule() {
+		released = artifact.ModuleTags(tags)
+	}
 	var versions []string
-	for _, v := range artifact.Tags(tags).Released() {
-		versions = append(versions, artifact.Tag(v))
+	for _, v := range artifact.Tags(released).Released() {
+		tag := artifact.Tag(v)
+		if a.IsModule() {
+			tag, _ = artifact.ModuleTag(tags, v)
+		}
+		versions = append(versions, tag)
 	}
 	for _, v := range artifact.Tags(tags).Undecided() {
 		versions = append(versions, artifact.PendingTag(v))
@@ -163,7 +171,7 @@ func (i *Inventory) has(a provider.Address, d digest.Digest) bool {
 // hasVersion reports whether the receiver has a version with the given digest, even if
 // the version is pending.
 func (i *Inventory) hasVersion(a provider.Address, v provider.Version, d digest.Digest) bool {
-	return i.hasTag(a, artifact.Tag(v), d) || i.hasTag(a, artifact.PendingTag(v), d)
+	return i.hasTag(a, artifact.Tag(v), d) || i.hasTag(a, artifact.PendingTag(v), d) || a.IsModule() && i.hasTag(a, artifact.ModuleTagPrefix+artifact.Tag(v), d)
 }
 
 // hasTag reports whether the receiver's tag points to the given digest.

@@ -74,13 +74,13 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 
 // CheckFiles calls [Check] for each lock file that can be read. It calls started before
 // checking a file, and the returned function afterward. It calls checked with the
-// results for each file, or with the error if the file cannot be read. CheckFiles stops
-// when ctx is canceled.
+// results for each file and the error if the file, or a block in it, is invalid.
+// CheckFiles stops when ctx is canceled.
 func CheckFiles(ctx context.Context, src provider.Source, paths []string, o Options, started func(path string) (done func()), checked func(path string, found []Checked, err error)) error {
 	for _, path := range paths {
 		file, err := lockfile.Read(path)
 		var found []Checked
-		if err == nil {
+		if file != nil {
 			done := started(path)
 			found = Check(ctx, src, path, file, o)
 			done()

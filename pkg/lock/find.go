@@ -21,8 +21,9 @@ const maxFiles = 10_000
 
 // Find returns the lock files that names refer to, sorted and without duplicates. A
 // name is a file, a directory to search recursively, or a pattern such as
-// "live/**/.terraform.lock.hcl". Find skips directories named .terraform or .git and
-// links to directories, unless a name refers to them directly. If a name matches no
+// "live/**/.terraform.lock.hcl". Find skips hidden directories, such as .terraform and
+// .terragrunt-cache, and links to directories, unless a name refers to them directly. In
+// patterns, wildcards don't match the dot of a hidden directory. If a name matches no
 // file, the error wraps [ErrNoFile].
 func Find(ctx context.Context, names ...string) ([]string, error) {
 	var all []string
@@ -44,7 +45,7 @@ func find(ctx context.Context, name string) ([]string, error) {
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.IsDir():
-		return walk(ctx, name, func(path string) bool { return filepath.Base(path) == Filename })
+		return walk(ctx, name, "", func(path string) bool { return filepath.Base(path) == Filename })
 	case err == nil:
 		return []string{filepath.Clean(name)}, nil
 	case !errors.Is(err, fs.ErrNotExist) && !isPattern(name):
@@ -57,15 +58,23 @@ func find(ctx context.Context, name string) ([]string, error) {
 		return nil, fmt.Errorf("invalid file pattern %q", name)
 	}
 	base, _ := doublestar.SplitPattern(pattern)
-	return walk(ctx, filepath.FromSlash(base), func(path string) bool {
+	return walk(ctx, filepath.FromSlash(base), pattern, func(path string) bool {
 		return doublestar.MatchUnvalidated(pattern, filepath.ToSlash(path))
 	})
 }
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// walk returns the matching files below a directory.
-func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]string, error) {
+// isSkipped reports whether a directory is hidden, and the pattern has no element with a
+// dot that matches it.
+func isSkipped(name, pattern string) bool {
+	return strings.HasPrefix(name, ".") && !slices.ContainsFunc(strings.Split(pattern, "/"), func(element string) bool {
+		return strings.HasPrefix(element, ".") && doublestar.MatchUnvalidated(element, name)
+	})
+}
+
+// walk returns the matching files below a directory. pattern can be empty.
+func walk(ctx context.Context, dir, pattern string, wanted func(path string) bool) ([]string, error) {
 	var found []string
 	dir += string(filepath.Separator) // if dir is a link, this follows it
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -76,7 +85,7 @@ func walk(ctx context.Context, dir string, wanted func(path string) bool) ([]str
 			return nil
 		case err != nil:
 			return err
-		case entry.IsDir() && path != dir && (entry.Name() == ".terraform" || entry.Name() == ".git"):
+		case entry.IsDir() && path != dir && isSkipped(entry.Name(), pattern):
 			return fs.SkipDir
 		case entry.IsDir() || !wanted(path):
 			return nil

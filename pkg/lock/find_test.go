@@ -20,7 +20,8 @@ func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{
 		".terraform.lock.hcl", "live/a/.terraform.lock.hcl", "live/b/c/.terraform.lock.hcl", "live/a/main.tf", "live/old.lock.hcl",
-		"live/a/.terraform/modules/m/.terraform.lock.hcl", ".git/.terraform.lock.hcl", "odd/[x]/.terraform.lock.hcl", "empty/x",
+		"live/a/.terraform/modules/m/.terraform.lock.hcl", ".git/.terraform.lock.hcl",
+		"live/a/.terragrunt-cache/x/y/.terraform.lock.hcl", "live/b/.cache/.terraform.lock.hcl", ".hidden/live/.terraform.lock.hcl", "odd/[x]/.terraform.lock.hcl", "empty/x",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
@@ -46,6 +47,9 @@ func TestFind(t *testing.T) {
 		"a tree without lock files":  {[]string{"empty"}, nil},
 		"a pattern without matches":  {[]string{"none/**/.terraform.lock.hcl"}, nil},
 		"skipped directories":        {[]string{"**/modules/**/.terraform.lock.hcl"}, nil},
+		"a hidden directory":         {[]string{".hidden"}, []string{".hidden/live/.terraform.lock.hcl"}},
+		"a pattern of hidden ones":   {[]string{"live/**/.terra*/**/.terraform.lock.hcl"}, []string{"live/a/.terraform/modules/m/.terraform.lock.hcl", "live/a/.terragrunt-cache/x/y/.terraform.lock.hcl"}},
+		"below a hidden directory":   {[]string{".hidden/**/.terraform.lock.hcl"}, []string{".hidden/live/.terraform.lock.hcl"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

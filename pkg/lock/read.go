@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"sync"
@@ -24,30 +25,45 @@ type ReadOptions struct {
 
 // ReadFile returns the selections in a lock file that OpenTofu uses, sorted by address.
 // They can differ from the content of the file; see
-// [lockfile.File.SelectionsForOpenTofu]. It returns the errors of [lockfile.Read].
+// [lockfile.File.SelectionsForOpenTofu]. It returns the errors of [lockfile.Read]. If
+// only some blocks are invalid, it also returns the selections in the others.
 func ReadFile(ctx context.Context, path string, o ReadOptions) ([]lockfile.Selection, error) {
 	f, err := lockfile.Read(path)
-	if err != nil {
+	if f == nil {
 		return nil, err
 	}
-	return o.selections(ctx, path, f), ctx.Err()
+	return o.selections(ctx, path, f), cmp.Or(ctx.Err(), err)
 }
 
 // ReadSelections returns the merged results of [ReadFile] for the lock files that names
-// refer to. See [Find]. If the files lock no providers, it returns an error of the kind
-// [provider.Misuse].
-func ReadSelections(ctx context.Context, o ReadOptions, names ...string) (Selections, error) {
+// refer to. See [Find]. It passes errors about single files to invalid. If no file locks
+// a provider, it returns the first of these errors or, if all files are valid, an error
+// of the kind [provider.Misuse].
+func ReadSelections(ctx context.Context, o ReadOptions, invalid func(error), names ...string) (Selections, error) {
 	paths, err := Find(ctx, names...)
-	files := make([][]lockfile.Selection, len(paths))
-	for i := 0; i < len(paths) && err == nil; i++ {
-		files[i], err = ReadFile(ctx, paths[i], o)
-	}
 	if err != nil {
 		return nil, err
 	}
+	files := make([][]lockfile.Selection, len(paths))
+	var problems []error
+	for i, path := range paths {
+		if files[i], err = ReadFile(ctx, path, o); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			problems = append(problems, err)
+		}
+	}
 	all := Union(files...)
-	if len(all) == 0 {
+	switch {
+	case len(all) > 0:
+	case len(problems) > 0:
+		return nil, problems[0]
+	default:
 		return nil, provider.Errorf(provider.Misuse, "%s locks no providers", paths[0])
+	}
+	for _, err := range problems {
+		invalid(err)
 	}
 	return all, nil
 }

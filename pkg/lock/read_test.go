@@ -62,7 +62,7 @@ func TestReadSelections(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			all, err := lock.ReadSelections(t.Context(), test.options, filepath.Dir(path))
+			all, err := lock.ReadSelections(t.Context(), test.options, nil, filepath.Dir(path))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,6 +75,41 @@ func TestReadSelections(t *testing.T) {
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestReadSelectionsInvalid checks that invalid files and blocks don't hide valid ones.
+func TestReadSelectionsInvalid(t *testing.T) {
+	t.Parallel()
+	const valid, other = "provider \"example.com/acme/a\" {\n  version = \"1.0.0\"\n}\n", "provider \"example.com/acme_corp/b\" {\n  version = \"1.0.0\"\n}\n"
+	for name, test := range map[string]struct {
+		files    []string
+		want     int
+		problems int
+		err      bool
+	}{
+		"a conflict":        {[]string{valid, "<<<<<<< HEAD\n" + valid}, 1, 1, false},
+		"only a conflict":   {[]string{"<<<<<<< HEAD\n" + valid}, 0, 0, true},
+		"an invalid block":  {[]string{valid + other}, 1, 1, false},
+		"only invalid ones": {[]string{other, other + "x = 1\n"}, 0, 0, true},
+		"a valid file":      {[]string{valid, valid}, 1, 0, false},
+		"empty and invalid": {[]string{"", other}, 0, 0, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for i, text := range test.files {
+				path := filepath.Join(dir, fmt.Sprint(i), lock.Filename)
+				if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var problems []error
+			all, err := lock.ReadSelections(t.Context(), lock.ReadOptions{}, func(err error) { problems = append(problems, err) }, dir)
+			if len(all) != test.want || len(problems) != test.problems || errors.Is(err, lockfile.ErrSyntax) != test.err || (err != nil) != test.err {
+				t.Errorf("got %v, %v, %v", all, problems, err)
 			}
 		})
 	}

@@ -18,8 +18,9 @@ const (
 	argHashes      = "hashes"
 )
 
-// provider decodes a provider block.
-func (r *reading) provider(b *hclsyntax.Block) (s Selection) {
+// provider decodes a provider block. valid reports whether the block has no problems.
+func (r *reading) provider(b *hclsyntax.Block) (s Selection, valid bool) {
+	before := len(r.problems)
 	label := b.Labels[0]
 	address, err := provider.ParseAddress(label)
 	switch {
@@ -48,7 +49,9 @@ func (r *reading) provider(b *hclsyntax.Block) (s Selection) {
 	if b.Body.Attributes[argVersion] == nil {
 		r.fail(b.TypeRange, "the argument \"version\" is required")
 	}
-	return s
+	added := len(r.problems) - before
+	r.inBlocks += added
+	return s, added == 0
 }
 
 func (r *reading) version(expr hclsyntax.Expression) provider.Version {

@@ -19,8 +19,8 @@ import (
 // HCL's parser uses up to 300 times as much memory as the size of the file.
 const maxSize = 2 << 20
 
-// Read reads the lock file at path. It returns [ErrSyntax], file system errors, such as
-// [fs.ErrNotExist], and *[bounded.TooLargeError].
+// Read reads the lock file at path. It returns the results of [Parse], file system
+// errors, such as [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
 	data, err := bounded.ReadFile(path, maxSize)
 	if err != nil {
@@ -31,7 +31,8 @@ func Read(path string) (*File, error) {
 
 // Parse parses a lock file. name is the file name for error messages. Empty data is
 // parsed as an empty file. The error wraps [ErrSyntax] and contains the position of the
-// first problem. Unlike OpenTofu, Parse rejects loops in expressions.
+// first problem. If the problems are only in provider blocks, Parse also returns a File
+// that omits these blocks. Unlike OpenTofu, Parse rejects loops in expressions.
 func Parse(name string, data []byte) (*File, error) {
 	if len(data) > maxSize {
 		return nil, fmt.Errorf("reading the lock file: %w", &bounded.TooLargeError{Path: name, Limit: maxSize})
@@ -46,17 +47,28 @@ func Parse(name string, data []byte) (*File, error) {
 	if body, ok := parsed.Body.(*hclsyntax.Body); ok && len(r.problems) == 0 {
 		found = r.root(body)
 	}
-	if len(r.problems) > 0 {
-		first := slices.MinFunc(r.problems, func(a, b *stricthcl.Error) int { return a.Compare(b.Position) })
-		return nil, fmt.Errorf("%w: %w", ErrSyntax, first)
+	if len(r.problems) == 0 {
+		return split(data, found), nil
 	}
-	return split(data, found), nil
+	first := slices.MinFunc(r.problems, func(a, b *stricthcl.Error) int { return a.Compare(b.Position) })
+	err := fmt.Errorf("%w: %w", ErrSyntax, first)
+	if len(r.problems) > r.inBlocks {
+		return nil, err
+	}
+	all := len(found)
+	found = slices.DeleteFunc(found, func(l located) bool { return l.invalid })
+	if invalid := all - len(found); invalid > 1 {
+		err = fmt.Errorf("%w (the first of %d invalid blocks)", err, invalid)
+	}
+	return split(data, found), err
 }
 
 // reading collects the problems in a lock file.
 type reading struct {
 	name     string
 	problems []*stricthcl.Error
+	// inBlocks is the number of problems in provider blocks.
+	inBlocks int
 }
 
 func (r *reading) fail(at hcl.Range, format string, a ...any) {
@@ -84,6 +96,8 @@ type located struct {
 	selection Selection
 	// start is the offset of "provider". brace is the offset of the closing brace.
 	start, brace int
+	// invalid reports whether the block has problems.
+	invalid bool
 }
 
 // root checks the top level of the file, and decodes the provider blocks.
@@ -91,7 +105,7 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 	for name, a := range body.Attributes {
 		r.fail(a.NameRange, "unexpected argument %q outside blocks", name)
 	}
-	lines := map[provider.Address]int{}
+	first := map[provider.Address]int{} // the index of the block in found
 	var found []located
 	for _, b := range body.Blocks {
 		switch {
@@ -103,13 +117,15 @@ func (r *reading) root(body *hclsyntax.Body) []located {
 			// OpenTofu only warns about module blocks, because future versions might
 			// lock modules.
 		default:
-			s := r.provider(b)
+			s, valid := r.provider(b)
 			s.Line = b.TypeRange.Start.Line
-			if before, is := lines[s.Address]; is && s.Address != (provider.Address{}) {
-				r.fail(b.TypeRange, "provider %s is already locked on line %d", s.Address, before)
+			if other, is := first[s.Address]; is && s.Address != (provider.Address{}) {
+				r.fail(b.TypeRange, "provider %s is already locked on line %d", s.Address, found[other].selection.Line)
+				r.inBlocks, valid, found[other].invalid = r.inBlocks+1, false, true // either block can be wrong
+			} else {
+				first[s.Address] = len(found)
 			}
-			lines[s.Address] = b.TypeRange.Start.Line
-			found = append(found, located{s, b.TypeRange.Start.Byte, b.CloseBraceRange.Start.Byte})
+			found = append(found, located{s, b.TypeRange.Start.Byte, b.CloseBraceRange.Start.Byte, !valid})
 		}
 	}
 	return found

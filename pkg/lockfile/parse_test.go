@@ -2,6 +2,7 @@ package lockfile_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func TestParseRejects(t *testing.T) {
 		"host in Punycode":       {"provider \"xn--bcher-kva.example/corp/thing\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: invalid provider address "xn--bcher-kva.example/corp/thing": invalid host: hostname label "xn--bcher-kva" specified in punycode format; service hostnames must be given in unicode (at character 1)`},
 		"built in":               {"provider \"terraform.io/builtin/terraform\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: invalid provider address "terraform.io/builtin/terraform": built-in providers are part of OpenTofu and cannot be installed (at character 1)`},
 		"one part":               {"provider \"aws\" {\n  " + ok + "\n}\n", `invalid lock file: f:1:10: invalid provider address "aws": must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE, such as hashicorp/aws (at character 1)`},
-		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `invalid lock file: f:4:1: provider registry.opentofu.org/corp/thing is already locked on line 1`},
+		"twice":                  {address + "{\n " + ok + "\n}\n" + address + "{\n " + ok + "\n}\n", `invalid lock file: f:4:1: provider registry.opentofu.org/corp/thing is already locked on line 1 (the first of 2 invalid blocks)`},
 		"unknown argument":       {address + "{\n  " + ok + "\n  pinned = true\n}\n", `invalid lock file: f:3:3: an argument named "pinned" is not expected in a provider block`},
 		"block within":           {address + "{\n  " + ok + "\n  pinned {}\n}\n", `invalid lock file: f:3:3: blocks of type "pinned" are not expected in a provider block`},
 		"argument twice":         {address + "{\n  " + ok + "\n  " + ok + "\n}\n", `invalid lock file: f:3:3: The argument "version" was already set on line 2. Each argument may be set only once`},
@@ -110,6 +111,48 @@ func TestParseAccepts(t *testing.T) {
 			}
 			if got := string(f.Bytes()); got != test.text {
 				t.Errorf("the text became %q", got)
+			}
+		})
+	}
+}
+
+// TestParsePart checks that valid blocks are returned in addition to the error about
+// invalid blocks, unless there are problems outside blocks.
+func TestParsePart(t *testing.T) {
+	t.Parallel()
+	block := func(address, version string) string {
+		return "provider \"" + address + "\" {\n  version = \"" + version + "\"\n}\n"
+	}
+	a, b := block("example.com/acme/a", "1.0.0"), block("example.com/acme/b", "2.0.0")
+	for name, test := range map[string]struct {
+		text string
+		want []string // nil if no file is returned
+		more bool     // whether the error mentions more blocks
+	}{
+		"namespace of Terraform": {a + block("example.com/acme_corp/x", "1.0.0") + b, []string{"a", "b"}, false},
+		"invalid version":        {a + block("example.com/acme/x", "1"), []string{"a"}, false},
+		"two invalid blocks":     {block("x", "1.0.0") + a + block("example.com/acme/x", "1"), []string{"a"}, true},
+		"a provider twice":       {a + b + block("example.com/acme/a", "3.0.0"), []string{"b"}, true},
+		"three times":            {a + a + a + b, []string{"b"}, true},
+		"no valid block":         {block("x", "1.0.0"), []string{}, false},
+		"an argument outside":    {block("x", "1.0.0") + a + "x = 1\n", nil, false},
+		"a conflict":             {"<<<<<<< HEAD\n" + a + "=======\n" + b + ">>>>>>> other\n", nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, err := lockfile.Parse("f", []byte(test.text))
+			if !errors.Is(err, lockfile.ErrSyntax) || strings.Contains(err.Error(), "invalid blocks)") != test.more {
+				t.Errorf("got %v", err)
+			}
+			var got []string
+			if f != nil {
+				got = []string{}
+				for _, s := range f.Selections() {
+					got = append(got, s.Address.Type)
+				}
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Error(diff)
 			}
 		})
 	}

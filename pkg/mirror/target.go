@@ -17,6 +17,8 @@ type target struct {
 	repo    repository.Repository
 	options publish.Options
 	err     error
+	// isModule reports whether the repository is for a module.
+	isModule bool
 	// tags returns the tags of the repository. They are listed once per run.
 	tags func(ctx context.Context) ([]string, error)
 }
@@ -30,7 +32,7 @@ func newTargets(wanted []provider.Requirement, o Options) (map[provider.Address]
 		if _, known := targets[a]; known {
 			continue
 		}
-		var t target
+		t := target{isModule: a.IsModule()}
 		t.repo, t.options, t.err = o.Target(a)
 		if t.err == nil {
 			repositories[a] = t.repo.String()
@@ -65,5 +67,8 @@ func (t target) has(ctx context.Context, v provider.Version) bool {
 		return false
 	}
 	tags, err := t.tags(ctx)
+	if t.isModule {
+		tags = artifact.ModuleTags(tags)
+	}
 	return err == nil && slices.Contains(tags, artifact.Tag(v))
 }

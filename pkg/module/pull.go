@@ -6,6 +6,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -40,8 +41,10 @@ func Source(ctx context.Context, repo repository.Reader, r Reference) (*oci.Sour
 	if err != nil {
 		return nil, wanted, fmt.Errorf("reading %s: %w", r, err)
 	}
-	// Modules that other tools pushed might not contain their version.
-	v, _ := provider.ParseVersion(i.Index.Annotations[ocispec.AnnotationVersion])
+	v, isVersion := artifact.ParseModuleTag(r.Tag)
+	if !isVersion { // modules that other tools pushed might not contain their version
+		v, _ = provider.ParseVersion(i.Index.Annotations[ocispec.AnnotationVersion])
+	}
 	wanted.Constraint = provider.ExactConstraint(v)
 	return oci.NewAt(open, r.Target(), v), wanted, nil
 }

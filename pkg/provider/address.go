@@ -55,6 +55,9 @@ func ParseAddress(s string) (Address, error) {
 	}
 	namespace, problem := parsePart(parts[0])
 	if problem != "" {
+		if _, other := parsePart(strings.ReplaceAll(parts[0], "_", "")); other == "" && strings.Contains(parts[0], "_") {
+			problem = "contains an underscore, which Terraform accepts since version 1.16, but OpenTofu does not"
+		}
 		return fail(offset, "the namespace "+problem)
 	}
 	typeOffset := offset + len(parts[0]) + 1

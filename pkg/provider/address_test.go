@@ -109,7 +109,7 @@ func TestParseAddressRefuses(t *testing.T) {
 		{"an empty namespace", "/aws", 0, "the namespace is empty"},
 		{"an empty namespace after a host", "example.com//aws", 12, "the namespace is empty"},
 		{"an empty type", "hashicorp/", 10, "the type is empty"},
-		{"an underscore in the namespace", "ha_shi/aws", 0, "the namespace is not valid: must contain only letters, digits, and dashes"},
+		{"an underscore in the namespace", "ha_shi/aws", 0, "the namespace contains an underscore, which Terraform accepts since version 1.16, but OpenTofu does not"},
 		{"an underscore in the type", "hashicorp/a_ws", 10, "the type is not valid: must contain only letters, digits, and dashes"},
 		{"a legacy namespace", "-/aws", 0, `the namespace "-" is a placeholder in old configurations`},
 		{"an unknown namespace", "?/aws", 0, `the namespace "?" is a placeholder in old configurations`},

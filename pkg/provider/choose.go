@@ -26,7 +26,8 @@ func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform,
 }
 
 // SortProtocols returns plugin protocol versions, such as "5.0", in sorted order. It
-// removes duplicates and invalid values.
+// removes duplicates and values that OpenTofu can't parse as versions, because it would
+// reject the release.
 func SortProtocols(protocols []string) []string {
 	var clean []string
 	for _, p := range protocols {
@@ -44,5 +45,6 @@ func isProtocol(s string) bool {
 			return false
 		}
 	}
-	return s != ""
+	_, err := ParseVersion(s)
+	return err == nil
 }

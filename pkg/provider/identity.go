@@ -62,7 +62,8 @@ func (p Package) checkModule(name string) error {
 
 // CheckConventional rejects a file name for the package if the name does not have the
 // form terraform-provider-TYPE_VERSION_OS_ARCH.zip, or if it is the name of a different
-// package. The version can be written differently, such as 1.0 for 1.0.0. Errors are of
+// package. The version can be written differently, such as 1.0 or v1.0.0 for 1.0.0, because
+// OpenTofu and Terraform install such packages from origin registries. Errors are of
 // type *[IdentityError].
 func (p Package) CheckConventional(name string) error {
 	parsed, ok := readFilename(name)
@@ -72,9 +73,9 @@ func (p Package) CheckConventional(name string) error {
 	if !parsed.is(p) {
 		return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 	}
-	// Other tools don't find files if their names differ in case or contain a "v".
+	// Other tools don't find files if their names differ in case.
 	typ, version, platform, ok := ParseFilename(name)
-	if v, err := ParseVersion(version); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
+	if v, err := ParseVersion(strings.TrimPrefix(version, "v")); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
 		return &IdentityError{Package: p, Name: name}
 	}
 	return nil

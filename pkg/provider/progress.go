@@ -13,4 +13,7 @@ type Progress struct {
 	End func(p Package, err error)
 	// Retry is called if an attempt failed with err and another attempt follows.
 	Retry func(what string, err error)
+	// Omit is called if a list from a server or directory contains invalid entries, which
+	// are ignored. err describes them.
+	Omit func(list string, err error)
 }

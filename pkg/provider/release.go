@@ -49,6 +49,9 @@ type Release struct {
 	Version Version
 	// Packages lists one package per platform, sorted by platform.
 	Packages []Package
+	// Omitted contains an error for each platform that the source lists but whose package
+	// can't be used, sorted by platform. It is empty if platforms were requested.
+	Omitted []*PlatformError
 	// Protocols lists the plugin protocol versions, such as "5.0", according to the
 	// origin registry. It is empty if unknown.
 	Protocols []string

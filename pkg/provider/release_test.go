@@ -2,6 +2,7 @@ package provider_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,12 +180,14 @@ func TestCheckConventional(t *testing.T) {
 		Address: addresses(t, "a/x")[0], Version: versions(t, "2.0.0")[0], Platform: provider.Platform{OS: "linux", Arch: "amd64"},
 	}
 	for name, want := range map[string]string{
-		"terraform-provider-x_2.0.0_linux_amd64.zip":  "",
-		"terraform-provider-x_2.0_linux_amd64.zip":    "",
-		"terraform-provider-x_v2.0.0_linux_amd64.zip": "is not a package file name; the name for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
-		"terraform-provider-x_2.0.0_Linux_amd64.zip":  "is not a package file name",
-		"Terraform-provider-x_2.0.0_linux_amd64.zip":  "is not a package file name",
-		"terraform-provider-x_2.0.0_linux_amd64.ZIP":  "is not a package file name",
+		"terraform-provider-x_2.0.0_linux_amd64.zip":   "",
+		"terraform-provider-x_2.0_linux_amd64.zip":     "",
+		"terraform-provider-x_v2.0.0_linux_amd64.zip":  "",
+		"terraform-provider-x_V2.0.0_linux_amd64.zip":  "is not a package file name; the name for linux_amd64 is terraform-provider-x_2.0.0_linux_amd64.zip",
+		"terraform-provider-x_vv2.0.0_linux_amd64.zip": "is not a package file name",
+		"terraform-provider-x_2.0.0_Linux_amd64.zip":   "is not a package file name",
+		"Terraform-provider-x_2.0.0_linux_amd64.zip":   "is not a package file name",
+		"terraform-provider-x_2.0.0_linux_amd64.ZIP":   "is not a package file name",
 		"zz_override.tf": "is not a package file name",
 		"Makefile":       "is not a package file name",
 		"":               "is not a package file name",
@@ -224,5 +227,14 @@ func TestRelease(t *testing.T) {
 	}
 	if got, found := r.Document(provider.KindKeys); found {
 		t.Errorf("keys: got %q", got.Name)
+	}
+}
+
+// TestSortProtocols checks that only versions are kept that OpenTofu can parse.
+func TestSortProtocols(t *testing.T) {
+	t.Parallel()
+	got := provider.SortProtocols([]string{"6.0", "...", "5", "1.2.3.4", "", ".", "5.", ".5", "5.0", "6.0", "05.0", "v5.0", "5.0-beta1", "5.x", "5.0+a", "99999999999999999999.0", " 5.0"})
+	if want := []string{"5", "5.0", "6.0"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }

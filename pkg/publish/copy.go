@@ -44,7 +44,11 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
 		return done, errBytes
 	}
-	c := copying{job{Publisher: p, repo: p.memory.of(to), address: a, version: v, options: o}, from}
+	repo, tag := p.memory.of(to), done.Tag
+	if a.IsModule() {
+		from, repo, tag = repository.ForModuleCopy(ctx, from, repo, v)
+	}
+	c := copying{job{Publisher: p, repo: repo, address: a, version: v, options: o}, from}
 	done, err := c.copy(ctx, done)
 	if err != nil {
 		c.memory.forgetSent(c.repo)
@@ -54,6 +58,7 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 		if a.IsModule() && !o.DryRun {
 			err = copyLatest(ctx, from, to, done)
 		}
+		done.Tag = tag
 	}
 	return done, err
 }

@@ -154,6 +154,9 @@ type Result struct {
 	// Unattested, if not nil, is the reason attestations of the release are
 	// unavailable.
 	Unattested error
+	// Omitted contains an error for each platform that the source lists but whose package
+	// can't be used. The other platforms were published.
+	Omitted []*provider.PlatformError
 	// Slow reports whether writing took so long that jobs that published the same
 	// version at the same time might have overwritten each other's content. To repair
 	// the release, run these jobs again.

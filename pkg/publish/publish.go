@@ -112,6 +112,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			err = j.attach(ctx, f, &done)
 		}
 		done.Held, err = j.held, cmp.Or(err, j.held.Failure())
+		done.Omitted = f.release.Omitted
 		if done, err = done.orDenied(o, err); err != nil {
 			j.memory.forgetSent(j.repo)
 			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 		sent = map[zipKey]PackageResult{}
 	}
 	var mu sync.Mutex
+	var omitted []*provider.PlatformError // their zips don't exist
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(j.concurrency())
 	for _, pkg := range release.Packages {
@@ -55,6 +57,12 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 		}
 		group.Go(func() error {
 			done, err := j.sendZip(groupCtx, pkg, p.zips[pkg.Digest])
+			if isGone(err) && len(j.options.Platforms) == 0 {
+				mu.Lock()
+				defer mu.Unlock()
+				omitted = append(omitted, &provider.PlatformError{Address: j.address, Version: j.version, Wanted: pkg.Platform, Listed: err})
+				return nil
+			}
 			if err != nil {
 				return err
 			}
@@ -66,6 +74,9 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 	}
 	err := group.Wait()
 	f.sent = sent
+	if err == nil && len(omitted) > 0 {
+		release, err = f.omit(release, p, omitted)
+	}
 	for i, pkg := range release.Packages {
 		done, isSent := sent[zipKey{pkg.Platform, pkg.Digest}]
 		if !isSent || !p.reads(pkg.Platform) {
@@ -79,6 +90,32 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 		release.Packages[i] = pkg
 	}
 	return release, err
+}
+
+// isGone reports whether the source doesn't have a file that it lists.
+func isGone(err error) bool {
+	response, ok := errors.AsType[*provider.StatusError](err)
+	return ok && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
+}
+
+// omit removes the platforms whose zips don't exist from the release. If no other zip was
+// to be sent, it returns the error about the first platform.
+func (f *facts) omit(release provider.Release, p Plan, omitted []*provider.PlatformError) (provider.Release, error) {
+	slices.SortFunc(omitted, func(a, b *provider.PlatformError) int { return a.Wanted.Compare(b.Wanted) })
+	isOmitted := func(pkg provider.Package) bool {
+		return slices.ContainsFunc(omitted, func(e *provider.PlatformError) bool { return e.Wanted == pkg.Platform })
+	}
+	isSent := func(pkg provider.Package) bool { return p.reads(pkg.Platform) && !isOmitted(pkg) }
+	if !slices.ContainsFunc(release.Packages, isSent) {
+		return release, omitted[0].Listed
+	}
+	release.Packages = slices.DeleteFunc(slices.Clone(release.Packages), isOmitted)
+	f.release.Packages = slices.DeleteFunc(slices.Clone(f.release.Packages), isOmitted)
+	for _, e := range omitted {
+		e.Have = f.release.Platforms()
+	}
+	f.release.Omitted = slices.Concat(f.release.Omitted, omitted)
+	return release, nil
 }
 
 // reads reports whether a platform's zip is sent, or is read to generate its SBOM.

@@ -73,7 +73,7 @@ func (c *copier) copyReferrersOf(ctx context.Context, index artifact.Blob, subje
 		return err
 	}
 	list := referrersList{repo: c.to, subject: subject}
-	if have.byAPI {
+	if have.byAPI || have.untagged {
 		slices.SortFunc(entries, func(a, b ocispec.Descriptor) int { return cmp.Compare(a.Digest, b.Digest) })
 	} else if len(entries) == len(have.entries) {
 		list.original = have.list

@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sync"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -21,6 +21,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -34,14 +35,18 @@ type layout struct {
 	// blobs records which blob files have the correct content.
 	blobs        *blobVerifier
 	confirmDelay time.Duration
+	progress     provider.Progress
+	// subjects contains the subject of each manifest without a tag that has been read, or
+	// "" if it has none.
+	subjects sync.Map
 }
 
 // NewLayout returns the repository in an image layout directory, which need not exist.
-func NewLayout(dir string) Repository { return newLayout(dir, defaultConfirmDelay) }
+func NewLayout(dir string) Repository { return newLayout(dir, Options{}) }
 
-func newLayout(dir string, settle time.Duration) *layout {
+func newLayout(dir string, o Options) *layout {
 	dir = filepath.Clean(filepath.FromSlash(dir))
-	return &layout{dir: dir, blobs: newBlobVerifier(dir), confirmDelay: settle}
+	return &layout{dir: dir, blobs: newBlobVerifier(dir), confirmDelay: cmp.Or(o.ConfirmDelay, defaultConfirmDelay), progress: o.Progress}
 }
 
 // String returns "oci-layout:DIR" with forward slashes, as in templates.
@@ -59,9 +64,9 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 			tags = append(tags, tag)
 		}
 	}
-	isTag := func(name string) bool { return !strings.ContainsAny(name, "/:") } // crane --annotate-ref writes references
+	tags = validTags("the tags of "+l.String(), tags, l.progress) // crane --annotate-ref writes references
 	isIndex := func(d ocispec.Descriptor) bool { return d.MediaType == ocispec.MediaTypeImageIndex }
-	if !slices.ContainsFunc(tags, isTag) && slices.ContainsFunc(index.Manifests, isIndex) {
+	if len(tags) == 0 && slices.ContainsFunc(index.Manifests, isIndex) {
 		return nil, fmt.Errorf("listing the tags of %s: %w: expected the annotation %s", l, ErrUntagged, ocispec.AnnotationRefName)
 	}
 	return tags, nil
@@ -70,7 +75,7 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 // Traits returns the traits of a layout: tags are written atomically and can be
 // deleted, and blobs are files.
 func (l *layout) Traits() Traits {
-	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, Writable: l.writable}
+	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, UntaggedReferrers: l.untaggedReferrers, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest.

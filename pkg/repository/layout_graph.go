@@ -112,7 +112,7 @@ func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string
 		// 1. Check the tags.
 		var others []ocispec.Descriptor
 		for _, entry := range index.Manifests {
-			isOurs := tag != "" && isTag(tag)(entry)
+			isOurs := isTag(tag)(entry) && (tag != "" || entry.Digest == d)
 			switch {
 			case isOurs && entry.Digest != d:
 				return fmt.Errorf("tag %s: %w", tag, ErrTagMoved)

@@ -185,7 +185,8 @@ func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Dige
 }
 
 // DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers
-// that the referrers API lists. In image layouts, it also deletes the content that no
+// that the referrers API lists or that an image layout contains without a tag. In image
+// layouts, it also deletes the content that no
 // other tag needs. In registries, the garbage collection deletes this content.
 // DeletePruned never deletes denials, referrers lists, or content with another tag.
 //
@@ -238,14 +239,16 @@ func deletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 	return errors.Join(failed...)
 }
 
-// deletableReferrers returns the referrers that the referrers API lists for an index,
-// except denials. It omits referrers whose manifests are missing or invalid.
+// deletableReferrers returns the referrers of an index that are not only in a referrers
+// list under a tag, except denials. It omits referrers whose manifests are missing or invalid.
 func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) ([]digest.Digest, error) {
-	list := repo.Traits().Referrers
-	if list == nil {
-		return nil, nil
+	var entries []ocispec.Descriptor
+	var err error
+	if list := repo.Traits().Referrers; list != nil {
+		entries, _, err = list(ctx, index)
+	} else if list := repo.Traits().UntaggedReferrers; list != nil {
+		entries, err = list(ctx, index)
 	}
-	entries, _, err := list(ctx, index)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,8 @@ import (
 var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a referrers list")
 
 // referrers contains the referrers of a manifest. They come from the referrers API or,
-// if the registry doesn't have it, from the referrers tag. See
+// if the repository doesn't have it, from the referrers tag and, in image layouts, the
+// manifests without a tag. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 type referrers struct {
 	entries []ocispec.Descriptor
@@ -30,6 +31,8 @@ type referrers struct {
 	// list is the content of the referrers tag, or the zero value if the tag doesn't
 	// exist.
 	list artifact.Blob
+	// untagged reports whether entries contains referrers that are not in list.
+	untagged bool
 }
 
 // readReferrers returns the referrers of a manifest.
@@ -40,6 +43,21 @@ func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ref
 			return referrers{entries: entries, byAPI: true}, err
 		}
 	}
+	known, err := taggedReferrers(ctx, repo, subject)
+	if list := repo.Traits().UntaggedReferrers; list != nil && err == nil {
+		var untagged []ocispec.Descriptor
+		untagged, err = list(ctx, subject)
+		for _, d := range untagged {
+			if !known.has(d.Digest) {
+				known.entries, known.untagged = append(known.entries, d), true
+			}
+		}
+	}
+	return known, err
+}
+
+// taggedReferrers returns the referrers in the list under the referrers tag.
+func taggedReferrers(ctx context.Context, repo Reader, subject digest.Digest) (referrers, error) {
 	d, data, err := repo.Manifest(ctx, artifact.ReferrersTag(subject))
 	if exists, err := isFound(err); !exists {
 		return referrers{}, err

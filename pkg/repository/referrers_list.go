@@ -11,6 +11,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // maxMerges is the maximum number of attempts to merge a referrers list that other
@@ -87,4 +88,36 @@ func (l referrers) with(ctx context.Context, repo Reader, entries []ocispec.Desc
 
 func (l referrers) has(d digest.Digest) bool {
 	return slices.ContainsFunc(l.entries, func(e ocispec.Descriptor) bool { return e.Digest == d })
+}
+
+// untaggedReferrers implements [Traits.UntaggedReferrers]. It skips missing and damaged
+// manifests, because their subject is unknown.
+func (l *layout) untaggedReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	index, err := l.readIndex(ctx)
+	if err != nil {
+		_, err = isFound(err)
+		return nil, err
+	}
+	var found []ocispec.Descriptor
+	for _, entry := range index.Manifests {
+		if known, isKnown := l.subjects.Load(entry.Digest); entry.Annotations[ocispec.AnnotationRefName] != "" || isKnown && known != subject {
+			continue
+		}
+		_, data, err := l.manifestOf(ctx, entry)
+		if _, damaged := errors.AsType[*sums.MismatchError](err); damaged || isFormat(err) || errors.Is(err, ErrNotFound) || entry.Digest.Validate() != nil {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing the referrers of %s in %s: %w", subject, l, err)
+		}
+		referrer, refersTo := artifact.DescribeReferrer(data)
+		l.subjects.Store(entry.Digest, refersTo)
+		if refersTo != subject {
+			continue
+		}
+		if found = append(found, referrer); len(found) > maxReferrers {
+			return nil, fmt.Errorf("listing the referrers of %s in %s: list exceeds %d referrers", subject, l, maxReferrers)
+		}
+	}
+	return found, nil
 }

@@ -144,7 +144,7 @@ func (r *remoteRepository) Tags(ctx context.Context) (all []string, err error) {
 		all, err = r.tags(ctx)
 		return err
 	})
-	return all, err
+	return validTags("the tags of "+r.String(), all, r.retrier.Progress), err
 }
 
 func (r *remoteRepository) tags(ctx context.Context) ([]string, error) {

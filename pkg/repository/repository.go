@@ -10,7 +10,6 @@ package repository
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +63,7 @@ type Repository interface {
 // registry or create anything.
 func Open(ref template.Reference, o Options) (Repository, error) {
 	if ref.IsLayout() {
-		return newLayout(ref.Layout, cmp.Or(o.ConfirmDelay, defaultConfirmDelay)), nil
+		return newLayout(ref.Layout, o), nil
 	}
 	return newRegistry(ref, o)
 }

@@ -48,6 +48,9 @@ type Traits struct {
 	// Referrers lists the referrers of a manifest with the referrers API. If the
 	// registry doesn't have this API, supported is false.
 	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
+	// UntaggedReferrers returns the referrers of a manifest that an image layout contains
+	// without a tag. Tools such as ORAS write no referrers list.
+	UntaggedReferrers func(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error)
 	// Mount makes a blob from another repository in the same registry available in this
 	// repository without sending the blob. If the registry doesn't support mounting, or
 	// the credentials don't permit it, mounted is false.

@@ -230,7 +230,7 @@ func (x *exchange) noModuleVersion(known moduleListing) error {
 	return because(provider.ErrVersionNotFound, http.StatusNotFound, fmt.Sprintf("%s has no version %s: %s", x.module.address, x.version, provider.SomeVersions(known.versions)))
 }
 
-// openReference opens a repository, or returns the open repository so that its tokens
+// openReference opens a module's repository, or returns the open repository so that its tokens
 // and connections are reused.
 func (rc *repositoryCache) openReference(ref template.Reference) (repository.Reader, error) {
 	if repo, found := rc.references.Lookup(ref); found {
@@ -241,6 +241,7 @@ func (rc *repositoryCache) openReference(ref template.Reference) (repository.Rea
 		rc.options.Events.onFailure(err)
 		return nil, err
 	}
+	repo = repository.ModuleReader(repo)
 	rc.references.Put(ref, repo)
 	return repo, nil
 }

@@ -33,7 +33,7 @@ const maxReason = 300
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, except versions that are
-// pending, denied, or known to be too young. It concurrently calls stored to get the
+// pending, denied, known to be too young, or known to have no files. It concurrently calls stored to get the
 // versions in the repositories, because clients don't wait long enough for two
 // consecutive requests. If the origin doesn't respond, withOrigin returns no versions.
 func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
@@ -61,7 +61,9 @@ func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() 
 		return nil, state, originErr
 	}
 	taken := slices.Concat(known, decisions.pending, decisions.denied)
-	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool { return slices.Contains(taken, v) })
+	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool {
+		return slices.Contains(taken, v) || s.origins.puller.IsBroken(q.originAddress(), v)
+	})
 	return s.filterByAge(originCtx, q.originAddress(), upstream, len(known) > 0), state.merge(originState), nil
 }
 

@@ -53,6 +53,8 @@ func statusOf(err error) (status int, text string) {
 		return http.StatusServiceUnavailable, "the server is busy; try again later"
 	case isUpstream && (late || errors.Is(err, context.DeadlineExceeded)):
 		return http.StatusGatewayTimeout, fmt.Sprintf("the origin registry %s did not respond in time; try again later", upstream.host.ForDisplay())
+	case isUpstream && pullthrough.IsMissing(upstream.err):
+		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s doesn't have all files of this version; see the server log for details", upstream.host.ForDisplay())
 	case isUpstream:
 		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s is unreachable (%s); see the server log for details", upstream.host.ForDisplay(), errorLabel(upstream.err))
 	case late || errors.Is(err, context.DeadlineExceeded):

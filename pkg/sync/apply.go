@@ -190,6 +190,11 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 	default:
 		r.Published, r.Err = x.publishTo(ctx, u, a, src, repo)
 	}
+	for _, e := range r.Published.Omitted {
+		if r.Err == nil {
+			r.Err = e // the other platforms are stored
+		}
+	}
 	for _, pkg := range r.Published.Packages {
 		if pkg.Sent {
 			r.Bytes += max(pkg.Package.Size, 0)

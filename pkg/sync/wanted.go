@@ -61,7 +61,7 @@ func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wan
 	}
 	// 2. Add the files that list PROVIDERs.
 	for _, path := range d.Sources {
-		if err := s.addSources(path); err != nil {
+		for _, err := range s.addSources(path) {
 			problems = append(problems, fmt.Errorf("sources: %w", d.withoutSecrets(path, err)))
 		}
 	}
@@ -113,17 +113,21 @@ func (s selection) add(r Requirement) {
 }
 
 // addSources adds the lines of a file that lists PROVIDERs.
-func (s selection) addSources(path string) error {
+func (s selection) addSources(path string) (problems []error) {
 	lines, err := catalog.ReadSources(path, nil)
 	if err != nil {
-		return err
+		return []error{err}
 	}
 	for _, line := range lines {
-		if err := s.addMatching(line.Requirement, line.Place); err != nil {
-			return err
+		err := line.Err
+		if err == nil {
+			err = s.addMatching(line.Requirement, line.Place)
+		}
+		if err != nil {
+			problems = append(problems, err)
 		}
 	}
-	return nil
+	return problems
 }
 
 // addMatching adds the versions that meet both a requirement and the versions argument.
@@ -188,7 +192,6 @@ func (s selection) addLockFiles(ctx context.Context, patterns []string) (problem
 		selections, err := lock.ReadFile(ctx, path, o)
 		if err != nil {
 			problems = append(problems, fmt.Errorf("lock_files: %w", s.declaration.withoutSecrets(path, err)))
-			continue
 		}
 		for _, selected := range selections {
 			s.add(Requirement{Requirement: provider.Requirement{Address: selected.Address, Constraint: selected.Version.Constraint()}, From: path, Locked: true, Hashes: selected.Hashes})

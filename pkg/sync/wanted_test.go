@@ -205,6 +205,7 @@ provider "hashicorp/aws" {
 registry.opentofu.org/hashicorp/aws latest 1
    mirror.hcl:8
 registry.opentofu.org/hashicorp/null latest 1
+   wrong.txt:1
   3.2.4 live/.terraform.lock.hcl locked
 `
 	if diff := cmp.Diff(want, describe(dir, wanted)); diff != "" {

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/ProtonMail/go-crypto/openpgp"
 	"github.com/ProtonMail/go-crypto/openpgp/armor"
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -29,7 +31,14 @@ const (
 // Keyring is a set of trusted public keys. The zero value differs from an empty set,
 // because it does not restrict which keys are trusted. A Keyring is immutable and safe
 // for concurrent use.
-type Keyring struct{ keys openpgp.EntityList }
+type Keyring struct {
+	keys   openpgp.EntityList
+	unread []error
+}
+
+// Unread returns errors about keys and files that [ReadKeyring] could not read. The
+// keyring contains the other keys.
+func (k Keyring) Unread() []error { return slices.Clone(k.unread) }
 
 // IsZero reports whether the keyring is the zero value.
 func (k Keyring) IsZero() bool { return len(k.keys) == 0 }
@@ -50,9 +59,9 @@ func (k Keyring) Armored() (text []byte, err error) {
 var ErrNoPassphrase = provider.Errorf(provider.Malformed, "the key requires a passphrase")
 
 // ReadKeyring reads armored or binary public keys from a file, or from all files in a
-// directory except hidden files. If a file contains no readable key, or a directory is
-// empty, the error is of kind [provider.Malformed]. ReadKeyring also returns file
-// system errors.
+// directory except hidden files. It skips unreadable keys, and files in the directory that
+// contain no keys, such as a README. See [Keyring.Unread]. If no key is readable, the
+// error is of kind [provider.Malformed]. ReadKeyring also returns file system errors.
 func ReadKeyring(path string) (Keyring, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -72,10 +81,16 @@ func ReadKeyring(path string) (Keyring, error) {
 	}
 	for _, entry := range entries {
 		ring, err := readKeyFile(filepath.Join(path, entry.Name()), bounded.ReadFile)
-		if err != nil {
+		if err != nil && provider.KindOf(err) != provider.Malformed {
 			return Keyring{}, err
 		}
-		all.keys = append(all.keys, ring.keys...)
+		if err != nil {
+			ring.unread = []error{err}
+		}
+		all.keys, all.unread = append(all.keys, ring.keys...), append(all.unread, ring.unread...)
+	}
+	if all.IsZero() && len(all.unread) > 0 {
+		return Keyring{}, all.unread[0]
 	}
 	if all.IsZero() {
 		return Keyring{}, provider.Errorf(provider.Malformed, "%s: the directory contains no key files", path)
@@ -89,15 +104,18 @@ func readKeyFile(path string, read func(path string, limit int64) ([]byte, error
 		return Keyring{}, err
 	}
 	keys, err := parseKeys(data)
-	switch {
+	switch unread := countKeys(data) - len(keys); {
 	case isKeybox(data):
 		err = errors.New("unsupported keybox file; export the keys with gpg --export")
+	case len(keys) > 0 && (err != nil || unread > 0):
+		reason := cmp.Or(err, errors.New("damaged, or of an unsupported kind"))
+		return Keyring{keys, []error{provider.Errorf(provider.Malformed, "%s: skipping unreadable keys: %w", path, reason)}}, nil
 	case err != nil:
 		err = fmt.Errorf("reading a key: %w", err)
 	case len(keys) == 0:
 		err = errors.New("no OpenPGP keys found")
 	default:
-		return Keyring{keys}, nil
+		return Keyring{keys: keys}, nil
 	}
 	return Keyring{}, provider.Errorf(provider.Malformed, "%s: %w", path, err)
 }
@@ -129,6 +147,36 @@ func parseKeys(data []byte) (keys openpgp.EntityList, err error) {
 	}
 	return keys, err
 }
+
+// countKeys returns the number of primary keys in binary or armored data, including keys
+// that can't be read.
+func countKeys(data []byte) (n int) {
+	blocks := [][]byte{data}
+	if bytes.Contains(data, []byte(armorStart)) {
+		blocks = nil
+		for _, block := range strings.Split(string(data), armorStart)[1:] {
+			if content, err := dearmor([]byte(armorStart + block)); err == nil {
+				blocks = append(blocks, content)
+			}
+		}
+	}
+	for _, block := range blocks {
+		reader := packet.NewOpaqueReader(bytes.NewReader(block))
+		for p, err := reader.Next(); err == nil; p, err = reader.Next() {
+			if p.Tag == tagPublicKey || p.Tag == tagSecretKey {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Tags of packets with primary keys. See
+// https://www.rfc-editor.org/rfc/rfc9580.html#section-5.
+const (
+	tagSecretKey = 5
+	tagPublicKey = 6
+)
 
 // readKeys reads binary keys. It checks their size first, because verifying the signatures
 // in a key of 65,000 bits takes minutes.

@@ -57,7 +57,6 @@ func TestReadKeyringRefuses(t *testing.T) {
 		"nothing":      {nil, "no OpenPGP keys found"},
 		"a signature":  {world.armored["rsa"], "reading a key"},
 		"damaged":      {[]byte(strings.Replace(string(world.public["rsa"]), "\nm", "\nX", 1)), "reading a key"},
-		"one of two":   {append(slices.Clone(world.public["rsa"]), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"...), "reading a key"},
 		"keybox":       {[]byte("\x00\x00\x00\x20\x01\x01\x00\x02KBXf\x00\x00\x00\x00"), "keybox"},
 		"huge numbers": {hugeKey(), "exceeds the size limit"},
 	} {
@@ -78,6 +77,36 @@ func TestReadKeyringRefuses(t *testing.T) {
 	write(t, large, make([]byte, 4<<20+1))
 	if _, err := trust.ReadKeyring(large); err == nil || !strings.Contains(err.Error(), "exceeds 4194304 bytes") {
 		t.Errorf("a large file: got %v", err)
+	}
+}
+
+// TestReadKeyringSkips checks that unreadable keys, and files without keys in a directory,
+// are reported and don't hide the other keys.
+func TestReadKeyringSkips(t *testing.T) {
+	t.Parallel()
+	dir, files := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(dir, "rsa.asc"), world.public["rsa"])
+	write(t, filepath.Join(dir, "README.md"), []byte("These are our keys."))
+	damaged := "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAAAA\n-----END PGP PUBLIC KEY BLOCK-----\n"
+	write(t, filepath.Join(files, "armored"), append(slices.Clone(world.public["rsa"]), damaged...))
+	// A key of version 3 with an algorithm that doesn't exist.
+	unsupported := []byte{0x98, 12, 3, 0, 0, 0, 1, 0, 0, 99, 0, 1, 1, 1}
+	write(t, filepath.Join(files, "binary"), slices.Concat(unsupported, world.binary["rsa"]))
+	for path, unread := range map[string]string{
+		dir: "README.md", filepath.Join(files, "armored"): "skipping unreadable keys", filepath.Join(files, "binary"): "skipping unreadable keys",
+	} {
+		ring, err := trust.ReadKeyring(path)
+		if err != nil || !slices.Equal(ring.Fingerprints(), []string{world.fingerprints["rsa"]}) {
+			t.Errorf("%s: got %v, %v", path, ring.Fingerprints(), err)
+		}
+		if problems := ring.Unread(); len(problems) != 1 || !strings.Contains(problems[0].Error(), unread) {
+			t.Errorf("%s: got %v", path, problems)
+		}
+	}
+	none := t.TempDir()
+	write(t, filepath.Join(none, "README.md"), []byte("There is no key yet."))
+	if _, err := trust.ReadKeyring(none); provider.KindOf(err) != provider.Malformed || !strings.Contains(err.Error(), "README.md") {
+		t.Errorf("got %v", err)
 	}
 }
 

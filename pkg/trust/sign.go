@@ -116,4 +116,4 @@ func (s Signer) Signed(document, signature []byte) bool {
 func (s Signer) Keys() []byte { return bytes.Clone(s.public) }
 
 // Keyring returns a keyring that contains only the public key.
-func (s Signer) Keyring() Keyring { return Keyring{openpgp.EntityList{s.key}} }
+func (s Signer) Keyring() Keyring { return Keyring{keys: openpgp.EntityList{s.key}} }

@@ -37,7 +37,9 @@ const (
 	maxMirror = 6 * time.Hour
 	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
-	// maxFailures limits the number of remembered failures.
+	// brokenAge is how long a version is hidden if its origin doesn't have its files.
+	brokenAge = time.Hour
+	// maxFailures limits the number of remembered failures and hidden versions.
 	maxFailures = 4096
 )
 

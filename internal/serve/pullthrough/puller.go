@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -39,6 +40,14 @@ type Puller struct {
 	jobs map[jobKey]*job
 	// failures contains the recent failures.
 	failures memo.Memo[jobKey, failure]
+	// broken contains the versions whose files the origin doesn't have.
+	broken memo.Memo[releaseKey, struct{}]
+}
+
+// releaseKey identifies a release in its origin.
+type releaseKey struct {
+	address provider.Address
+	version provider.Version
 }
 
 // jobKey identifies a release and its target repository.
@@ -76,6 +85,7 @@ func New(o Options) (*Puller, error) {
 		options: o, publisher: new(publish.Publisher), turns: make(chan struct{}, maxMirrors), downloads: make(chan struct{}, maxDownloads), pool: spool.NewPool(o.Dir, o.MaxDisk, o.Backoff),
 		jobs:     map[jobKey]*job{},
 		failures: memo.Memo[jobKey, failure]{Lifetime: failureAge, Size: maxFailures, SizeOf: func(failure) int64 { return 1 }, Now: o.Now},
+		broken:   memo.Memo[releaseKey, struct{}]{Lifetime: brokenAge, Size: maxFailures, SizeOf: func(struct{}) int64 { return 1 }, Now: o.Now},
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	return p, nil
@@ -138,6 +148,7 @@ func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.V
 // recent mirror operations.
 func (p *Puller) Release(ctx context.Context, a provider.Address, v provider.Version) (provider.Release, error) {
 	r, err := p.options.Source.Release(ctx, a, v)
+	p.recordBroken(a, v, err)
 	if err != nil {
 		return provider.Release{}, err
 	}
@@ -158,6 +169,29 @@ func (p *Puller) CheckAge(a provider.Address, v provider.Version, published time
 		return &RefusedError{a, v, err}
 	}
 	return nil
+}
+
+// IsMissing reports whether an error means that an origin doesn't have the files of a
+// release that it lists.
+func IsMissing(err error) bool {
+	response, ok := errors.AsType[*provider.StatusError](err)
+	_, noPlatform := errors.AsType[*provider.PlatformError](err)
+	return noPlatform || ok && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
+}
+
+// recordBroken records whether a version's files are missing. err is the error of a
+// request for them.
+func (p *Puller) recordBroken(a provider.Address, v provider.Version, err error) {
+	if IsMissing(err) {
+		p.broken.Put(releaseKey{a, v}, struct{}{})
+	}
+}
+
+// IsBroken reports whether the files of a version were recently missing in its origin.
+// Clients can't install such versions, so they should not be listed.
+func (p *Puller) IsBroken(a provider.Address, v provider.Version) bool {
+	_, broken := p.broken.Lookup(releaseKey{a, v})
+	return broken
 }
 
 // HasMinAge reports whether a minimum age is set.
@@ -245,6 +279,7 @@ func (p *Puller) join(key jobKey, r provider.Release, check func(context.Context
 // recordFailure replaces the recorded failure of a job that has finished.
 func (p *Puller) recordFailure(key jobKey, err error) {
 	p.failures.Forget(key)
+	p.recordBroken(key.address, key.version, err)
 	if err != nil && p.ctx.Err() == nil {
 		p.failures.Put(key, failure{p.options.Now(), err})
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -291,5 +292,40 @@ func TestOptions(t *testing.T) {
 		if _, err := pullthrough.New(o); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
+	}
+}
+
+// missingSource lists releases whose metadata or zips its server doesn't have.
+type missingSource struct {
+	blockedSource
+	noMetadata bool
+}
+
+func (m *missingSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
+	if m.noMetadata {
+		return provider.Release{}, &provider.StatusError{Method: http.MethodGet, URL: "https://example.com/SHA256SUMS", Status: http.StatusNotFound}
+	}
+	return m.blockedSource.Release(ctx, a, v, only...)
+}
+
+func (m *missingSource) Open(context.Context, provider.Package) (io.ReadCloser, int64, error) {
+	return nil, 0, &provider.StatusError{Method: http.MethodGet, URL: "https://example.com/x.zip", Status: http.StatusNotFound}
+}
+
+// TestBroken checks that a version is broken if its metadata doesn't exist.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	a, v := nouns.Address(t, "acme/rocket"), nouns.Version(t, "1.0.0")
+	src := &missingSource{noMetadata: true}
+	p, _ := newPuller(t, src)
+	defer p.Close()
+	if p.IsBroken(a, v) {
+		t.Error("broken before the first request")
+	}
+	if _, err := p.Release(t.Context(), a, v); !pullthrough.IsMissing(err) {
+		t.Errorf("got %v", err)
+	}
+	if !p.IsBroken(a, v) || p.IsBroken(a, nouns.Version(t, "1.1.0")) {
+		t.Error("want only 1.0.0 to be broken")
 	}
 }

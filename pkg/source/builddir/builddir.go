@@ -19,6 +19,9 @@ import (
 // terraform-provider-TYPE_VERSION_OS_ARCH.zip and the documents next to them. New reads
 // only file names. Release reads the files.
 type Source struct {
+	// OnNote, if not nil, is called with remarks about releases that Release returns.
+	OnNote func(note string)
+
 	address  provider.Address
 	releases map[provider.Version]*dirRelease
 	ignored  []string
@@ -73,9 +76,6 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 
 // addShared adds the documents about all packages, and checks the packages against SHA256SUMS.
 func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
-	if r.Protocols, err = found.protocols(); err != nil {
-		return err
-	}
 	if r.Documents, err = found.sharedDocuments(*r); err != nil {
 		return err
 	}
@@ -84,12 +84,13 @@ func (s *Source) addShared(r *provider.Release, found *dirRelease) (err error) {
 			return fmt.Errorf("%w: %w", ErrSums, err)
 		}
 	}
-	return nil
+	r.Protocols, err = found.protocols(*r, s.OnNote)
+	return err
 }
 
-// ErrSums is wrapped by errors about a SHA256SUMS file that does not match the zips
+// ErrSums is wrapped by errors about a SHA256SUMS file that does not match the files
 // next to it. The person who built the zips can correct the file.
-var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not match the zips next to it")
+var ErrSums = provider.Errorf(provider.Unverified, "SHA256SUMS does not match the files next to it")
 
 // Capabilities returns functions that return the paths of zips and the documents for
 // all platforms. It doesn't report that releases are complete, because other build jobs
@@ -149,8 +150,11 @@ func (s *Source) describe(ctx context.Context, a provider.Address, v provider.Ve
 		return provider.Package{}, err
 	}
 	p := provider.Package{
-		Address: a, Version: v, Platform: platform, Filename: f.zip.name,
+		Address: a, Version: v, Platform: platform, Filename: provider.Filename(a, v, platform),
 		Digest: m.Digest, Size: m.Size, Locator: dirLocator(f.zip.path),
+	}
+	if f.zip.name != p.Filename {
+		p.ListedAs = f.zip.name
 	}
 	p.Documents, err = readDocuments(f.documents, provider.ScopePackage)
 	return p, err

@@ -3,10 +3,13 @@ package builddir_test
 import (
 	"archive/zip"
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,9 +78,10 @@ func TestDirReadsGoreleaserOutput(t *testing.T) {
 	t.Parallel()
 	linux, plan9 := packageZip(t, "linux"), packageZip(t, "plan9")
 	const stem = "terraform-provider-widget_1.2.3"
+	manifest := []byte(`{"version":1,"metadata":{"protocol_versions":["6.0","5.0"]}}`)
 	listed := digest.FromBytes(linux).Encoded() + "  " + stem + "_linux_amd64.zip\n" +
 		digest.FromBytes(plan9).Encoded() + "  " + stem + "_plan9_mips64.zip\n" +
-		strings.Repeat("0", 64) + "  " + stem + "_manifest.json\n"
+		digest.FromBytes(manifest).Encoded() + "  " + stem + "_manifest.json\n"
 	spdx := []byte(`{"spdxVersion":"SPDX-2.3"}`)
 	bundle := []byte(`{"mediaType":"` + artifact.MediaTypeSigstore + `"}`)
 	dir := dirWith(t, map[string][]byte{
@@ -93,7 +97,7 @@ func TestDirReadsGoreleaserOutput(t *testing.T) {
 		stem + "_plan9_mips64.zip.bundle":        bundle,
 		stem + "_linux_amd64.zip.bundle":         []byte(`{"base64Signature":""}`),
 		stem + ".sigstore.json":                  bundle,
-		stem + "_manifest.json":                  []byte(`{"version":1,"metadata":{"protocol_versions":["6.0","5.0"]}}`),
+		stem + "_manifest.json":                  manifest,
 		stem + ".spdx.json":                      spdx,
 		"terraform-provider-widget.intoto.jsonl": []byte("{}\n"),
 		"artifacts.json":                         []byte("{}"),
@@ -188,7 +192,8 @@ func TestDirRefuses(t *testing.T) {
 		want  string
 	}{
 		"another type":         {map[string][]byte{"terraform-provider-gadget_1.0.0_plan9_386.zip": content}, `of the provider type "gadget"`},
-		"a v":                  {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content}, `that start with a v`},
+		"two v":                {map[string][]byte{"terraform-provider-widget_vv1.0.0_plan9_386.zip": content}, `invalid version "v1.0.0"`},
+		"with and without v":   {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip": content}, `both packages for plan9_386`},
 		"version zero":         {map[string][]byte{"terraform-provider-widget_0.0.0_plan9_386.zip": content}, "don't know the version"},
 		"an amd64 of v1":       {map[string][]byte{"terraform-provider-widget_1.0.0_linux_amd64v1.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_amd64.zip?`},
 		"an arm of 7":          {map[string][]byte{"terraform-provider-widget_1.0.0_linux_arm_7.zip": content}, `did you mean terraform-provider-widget_1.0.0_linux_arm.zip?`},
@@ -202,7 +207,7 @@ func TestDirRefuses(t *testing.T) {
 		"bundle of no sums":    {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_SHA256SUMS.sigstore.json": nil}, "without the terraform-provider-widget_1.0.0_SHA256SUMS that it signs"},
 		"bundle of old":        {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.0.0_plan9_386.zip.sigstore.json": []byte(`{"mediaType":"application/vnd.dev.sigstore.bundle+json;version=0.2"}`)}, "not a Sigstore bundle of version 0.3"},
 		"whose provenance":     {map[string][]byte{"terraform-provider-widget_1.0.0_plan9_386.zip": content, "terraform-provider-widget_1.1.0_plan9_386.zip": content, "terraform-provider-widget.intoto.jsonl": []byte("{}")}, "add the version to the file name"},
-		"all problems at once": {map[string][]byte{"terraform-provider-widget_v1.0.0_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
+		"all problems at once": {map[string][]byte{"terraform-provider-widget_next_plan9_386.zip": content, "terraform-provider-gadget_1.0.0_plan9_386.zip": content}, "gadget"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,6 +217,81 @@ func TestDirRefuses(t *testing.T) {
 			}
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want …%s…", err, test.want)
+			}
+		})
+	}
+}
+
+// TestDirVersionWithV checks that a package whose name contains a "v" is found in SHA256SUMS
+// under its own name, and gets its conventional name.
+func TestDirVersionWithV(t *testing.T) {
+	t.Parallel()
+	const listed = "terraform-provider-widget_v1.0.0_plan9_386.zip"
+	content := packageZip(t, "x")
+	line := fmt.Sprintf("%x  %s\n", sha256.Sum256(content), listed)
+	for _, files := range []map[string][]byte{
+		{listed: content}, {listed: content, "terraform-provider-widget_1.0.0_SHA256SUMS": []byte(line)},
+	} {
+		s, err := builddir.New(acme, dirWith(t, files))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Release(t.Context(), acme, version(t, "1.0.0"))
+		if err != nil || r.Packages[0].Filename != "terraform-provider-widget_1.0.0_plan9_386.zip" || r.Packages[0].ListedAs != listed {
+			t.Errorf("got %+v, %v", r.Packages, err)
+		}
+	}
+}
+
+// TestDirManifest checks that a manifest must match SHA256SUMS if it is listed there.
+func TestDirManifest(t *testing.T) {
+	t.Parallel()
+	const zip, stem = "terraform-provider-widget_1.0.0_plan9_386.zip", "terraform-provider-widget_1.0.0"
+	content := packageZip(t, "x")
+	manifest := func(protocol string) []byte {
+		return fmt.Appendf(nil, `{"metadata":{"protocol_versions":[%q]}}`, protocol)
+	}
+	line := func(name string, data []byte) string { return fmt.Sprintf("%x  %s\n", sha256.Sum256(data), name) }
+	for name, test := range map[string]struct {
+		manifests [][]byte // in different directories
+		listed    []byte
+		protocols []string
+		problem   string // in the error
+		noted     bool
+	}{
+		"matches":               {[][]byte{manifest("6.0")}, manifest("6.0"), []string{"6.0"}, "", false},
+		"differs":               {[][]byte{manifest("9.0")}, manifest("6.0"), nil, "checksum", false},
+		"one of two differs":    {[][]byte{manifest("6.0"), manifest("9.0")}, manifest("6.0"), nil, "checksum", false},
+		"missing":               {nil, manifest("6.0"), nil, "", true},
+		"not listed":            {[][]byte{manifest("6.0")}, nil, []string{"6.0"}, "", false},
+		"two that differ":       {[][]byte{manifest("6.0"), manifest("5.0")}, nil, nil, "only one of them can be published", false},
+		"two that are the same": {[][]byte{manifest("6.0"), manifest("6.0")}, nil, []string{"6.0"}, "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sums := line(zip, content)
+			if test.listed != nil {
+				sums += line(stem+"_manifest.json", test.listed)
+			}
+			dirs := []string{dirWith(t, map[string][]byte{zip: content, stem + "_SHA256SUMS": []byte(sums)})}
+			for _, data := range test.manifests {
+				dirs = append(dirs, dirWith(t, map[string][]byte{stem + "_manifest.json": data}))
+			}
+			s, err := builddir.New(acme, dirs...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var notes []string
+			s.OnNote = func(note string) { notes = append(notes, note) }
+			r, err := s.Release(t.Context(), acme, version(t, "1.0.0"))
+			if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
+				t.Errorf("got %v", err)
+			}
+			if errors.Is(err, builddir.ErrSums) != (test.problem == "checksum") || (len(notes) > 0) != test.noted {
+				t.Errorf("got %v, notes %q", err, notes)
+			}
+			if err == nil && !slices.Equal(r.Protocols, test.protocols) {
+				t.Errorf("got protocols %v", r.Protocols)
 			}
 		})
 	}

@@ -9,10 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opencontainers/go-digest"
+
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // addDocument adds a file if its name is the name of a document about one of the
@@ -47,8 +50,8 @@ func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool
 	case f.name == listing:
 		r.sums = append(r.sums, f)
 		return true
-	case f.name == stem+"_manifest.json":
-		r.manifest = f
+	case f.name == stem+manifestSuffix:
+		r.manifests = append(r.manifests, f)
 		return true
 	case about == listing && (kind == provider.KindSignature || kind == provider.KindSigstore):
 		r.signatures = append(r.signatures, f)
@@ -80,23 +83,56 @@ func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, 
 	return readDocuments(slices.Concat(r.sums, r.signatures), provider.ScopeRelease)
 }
 
-// protocols returns the plugin protocol versions from the manifest that authors provide
-// for the public registry.
-func (r *dirRelease) protocols() ([]string, error) {
-	if r.manifest.path == "" {
-		return nil, nil
+// manifestSuffix is the end of the name of a release's manifest, which authors provide for
+// the public registry.
+const manifestSuffix = "_manifest.json"
+
+// protocols returns the plugin protocol versions from the manifest of a release. If
+// SHA256SUMS lists the manifest, the checksum must match. protocols calls note if the
+// listed manifest is missing.
+func (r *dirRelease) protocols(of provider.Release, note func(string)) (protocols []string, err error) {
+	name := fmt.Sprintf("terraform-provider-%s_%s%s", of.Address.Type, of.Version, manifestSuffix)
+	var listed sums.File
+	if document, has := of.Document(provider.KindSums); has {
+		if listed, err = sums.Parse(document.Bytes); err != nil {
+			return nil, fmt.Errorf("%s: %w", document.Name, err)
+		}
 	}
-	data, err := bounded.ReadFile(r.manifest.path, artifact.MaxDocumentSize)
-	if err != nil {
-		return nil, err
+	isListed := slices.Contains(listed.Names(), name)
+	if len(r.manifests) == 0 && isListed && note != nil {
+		note(fmt.Sprintf("%s is missing, although SHA256SUMS lists it, so the plugin protocols are unknown", name))
 	}
+	for i, f := range r.manifests {
+		data, err := bounded.ReadFile(f.path, artifact.MaxDocumentSize)
+		if err != nil {
+			return nil, err
+		}
+		if isListed {
+			if err := listed.Check(name, digest.FromBytes(data)); err != nil {
+				return nil, fmt.Errorf("%w: %s: %w", ErrSums, f.path, err)
+			}
+		}
+		found, err := readManifest(f, data)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 && !slices.Equal(found, protocols) {
+			return nil, fmt.Errorf("%s and %s differ, but only one of them can be published", r.manifests[0].path, f.path)
+		}
+		protocols = found
+	}
+	return protocols, nil
+}
+
+// readManifest returns the plugin protocol versions in a manifest.
+func readManifest(f dirFile, data []byte) ([]string, error) {
 	var manifest struct {
 		Metadata struct {
 			Protocols []string `json:"protocol_versions"`
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &manifest); err != nil {
-		return nil, fmt.Errorf("%s: %w", r.manifest.path, bounded.JSONError(err))
+		return nil, fmt.Errorf("%s: %w", f.path, bounded.JSONError(err))
 	}
 	return provider.SortProtocols(manifest.Metadata.Protocols), nil
 }

@@ -20,11 +20,8 @@ type dirFile struct {
 // dirRelease contains the files of one version.
 type dirRelease struct {
 	packages map[provider.Platform]dirPackage
-	// manifest is the manifest of the release. If the manifest is missing, its path is
-	// empty.
-	manifest dirFile
-	// sums, signatures, and referrers can come from several directories.
-	sums, signatures, referrers []dirFile
+	// manifests, sums, signatures, and referrers can come from several directories.
+	manifests, sums, signatures, referrers []dirFile
 }
 
 // dirPackage contains a zip and the documents about it.
@@ -146,10 +143,9 @@ func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	if typ != s.address.Type {
 		return false, fmt.Errorf("%s is a package of the provider type %q, not of %s", f.path, typ, s.address)
 	}
+	version = strings.TrimPrefix(version, "v") // the package is stored under its conventional name
 	v, err := provider.ParseVersion(version)
 	switch {
-	case strings.HasPrefix(version, "v"):
-		return false, fmt.Errorf("%s: invalid version %q: OpenTofu does not find versions that start with a v", f.path, version)
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", f.path, err)
 	case v.String() != version:

@@ -118,6 +118,9 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 		return nil, err
 	}
 	repo = s.listings.Reader(repo)
+	if a.IsModule() {
+		repo = repository.ModuleReader(repo)
+	}
 	s.repos[a] = repo
 	return repo, nil
 }

@@ -116,6 +116,9 @@ func (c client) describe(ctx context.Context, registry service, key packageKey, 
 		return description{}, err
 	}
 	d, err := response.read(doc.URL, key)
+	if errors.Is(err, errNoZip) {
+		return description{}, &provider.PlatformError{Address: key.address, Version: key.version, Wanted: key.platform, Listed: err}
+	}
 	if err != nil {
 		return description{}, doc.Error(fmt.Errorf("package metadata %s: %w", httpclient.RedactURL(doc.URL), err))
 	}
@@ -129,6 +132,10 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 		return description{}, fmt.Errorf("unexpected platform %.50q, want %s", doc.OS+"_"+doc.Arch, key.platform)
 	}
 	about := provider.Package{Address: key.address, Version: key.version, Platform: key.platform}
+	stem := strings.TrimSuffix(provider.Filename(key.address, key.version, key.platform), ".zip")
+	if extension, isOther := strings.CutPrefix(doc.Filename, stem+"."); isOther && slices.Contains(otherArchives, extension) {
+		return description{}, fmt.Errorf("%w: %s", errNoZip, doc.Filename)
+	}
 	if err := about.CheckConventional(doc.Filename); err != nil {
 		return description{}, fmt.Errorf("filename: %w", err)
 	}
@@ -167,6 +174,13 @@ func (doc packageDocument) read(base *url.URL, key packageKey) (description, err
 	d.stated, err = doc.statements()
 	return d, err
 }
+
+// errNoZip is returned for packages that are not zips. OpenTofu can't install them, but
+// installs the other packages of the release.
+var errNoZip = provider.Errorf(provider.Refused, "the package is not a zip")
+
+// otherArchives contains the file extensions of archives that are not zips.
+var otherArchives = []string{"tar.gz", "tgz", "tar.xz", "txz", "tar.bz2", "tbz2", "tar.zst", "tar", "7z", "gz", "xz", "rar"}
 
 // statements parses the packages block. It ignores hashes of unknown kinds.
 func (doc packageDocument) statements() (map[provider.Platform]stated, error) {

@@ -43,13 +43,17 @@ func (s *Source) describeRelease(ctx context.Context, a provider.Address, v prov
 	if len(version.platforms) == 0 {
 		return q.unlisted(ctx)
 	}
-	// 1. Request the listed platforms. All of them must exist.
-	found, err := q.named(ctx, version.platforms)
+	// 1. Request the listed platforms. At least one of them must exist.
+	found, err := q.all(ctx, version.platforms)
+	if err == nil && len(found.platforms) == 0 {
+		found, err = q.failMissing(found)
+	}
 	if err != nil {
 		return found, err
 	}
 	// 2. Request the platforms that only package documents list.
-	return q.more(ctx, found, found.others())
+	others := slices.DeleteFunc(found.others(), func(p provider.Platform) bool { return found.missing[p] != nil })
+	return q.more(ctx, found, others)
 }
 
 // query identifies the version to describe.
@@ -67,6 +71,12 @@ func (q query) named(ctx context.Context, platforms []provider.Platform) (descri
 	if err != nil || len(found.missing) == 0 {
 		return found, err
 	}
+	return q.failMissing(found)
+}
+
+// failMissing returns the error for missing platforms.
+func (q query) failMissing(found described) (described, error) {
+	var err error
 	wanted := provider.SortPlatforms(slices.Collect(maps.Keys(found.missing)))
 	err = found.missing[wanted[0]]
 	missing, ok := errors.AsType[*provider.PlatformError](err)
@@ -216,7 +226,7 @@ func (d described) with(more described) described {
 			byPlatform[platform] = part.descriptions[i]
 		}
 	}
-	all := described{platforms: provider.SortPlatforms(slices.Collect(maps.Keys(byPlatform)))}
+	all := described{missing: d.missing, platforms: provider.SortPlatforms(slices.Collect(maps.Keys(byPlatform)))}
 	for _, platform := range all.platforms {
 		all.descriptions = append(all.descriptions, byPlatform[platform])
 	}

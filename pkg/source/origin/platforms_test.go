@@ -175,3 +175,54 @@ func TestRegistryCanonicalVersions(t *testing.T) {
 		t.Errorf("the sums are %s", d)
 	}
 }
+
+// TestRegistryOmittedPlatforms checks that a package that can't be used doesn't hide the
+// others, unless its platform is requested.
+func TestRegistryOmittedPlatforms(t *testing.T) {
+	t.Parallel()
+	const name = "terraform-provider-thing_1.2.3_haiku_riscv64"
+	setFilename := func(filename string) func(*origintest.Release) {
+		return func(r *origintest.Release) {
+			r.Edit = func(p provider.Platform, doc map[string]any) {
+				if p == haiku {
+					doc["filename"] = filename
+				}
+			}
+		}
+	}
+	for label, test := range map[string]struct {
+		change func(*origintest.Release)
+		want   string
+	}{
+		"not a zip":         {setFilename(name + ".tar.gz"), "not a zip: " + name + ".tar.gz"},
+		"not in SHA256SUMS": {setFilename("terraform-provider-thing_1.2.3+_haiku_riscv64.zip"), "SHA256SUMS does not list"},
+		"no document": {func(r *origintest.Release) {
+			r.Archives = maps.Clone(r.Archives)
+			delete(r.Archives, haiku)
+			r.List = func(entry map[string]any) {
+				entry["platforms"] = []map[string]string{{"os": haiku.OS, "arch": haiku.Arch}, {"os": plan9.OS, "arch": plan9.Arch}}
+			}
+		}, "404 Not Found"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			r := w.release()
+			test.change(&r)
+			w.add(t, r)
+			found, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
+			if err != nil || fmt.Sprint(found.Platforms()) != "[plan9_mips]" {
+				t.Fatalf("got %v, %v", found.Platforms(), err)
+			}
+			if len(found.Omitted) != 1 || found.Omitted[0].Wanted != haiku || !strings.Contains(found.Omitted[0].Error(), test.want) || !slices.Equal(found.Omitted[0].Have, found.Platforms()) {
+				t.Errorf("got %v", found.Omitted)
+			}
+			if found, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"), plan9); err != nil || len(found.Omitted) > 0 {
+				t.Errorf("got %v, %v", found.Omitted, err)
+			}
+			if _, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"), haiku); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

@@ -3,7 +3,9 @@ package origin
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -34,6 +36,10 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	r := provider.Release{Address: a, Version: v, Protocols: slices.Clone(version.protocols), Documents: about.documents}
 	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
+		if isUnlisted(err) && len(only) == 0 && len(found.platforms) > 1 {
+			found.omit(platform, &provider.PlatformError{Address: a, Version: v, Wanted: platform, Listed: err})
+			continue
+		}
 		if err != nil {
 			return provider.Release{}, &provider.Error{Op: "checking", Address: a, Version: v, Platform: platform, Err: err}
 		}
@@ -42,9 +48,40 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 			r.Protocols = append(r.Protocols, descriptions[i].protocols...)
 		}
 	}
+	if len(r.Packages) == 0 {
+		return provider.Release{}, &provider.Error{Op: "checking", Address: a, Version: v, Err: found.missing[found.platforms[0]]}
+	}
+	r.Omitted = found.omitted(r.Platforms())
 	r.Protocols = provider.SortProtocols(r.Protocols)
 	r.Published = cmp.Or(version.published, statedBy(descriptions), about.modified)
 	return r, nil
+}
+
+// isUnlisted reports whether SHA256SUMS doesn't list a package.
+func isUnlisted(err error) bool {
+	unlisted, ok := errors.AsType[*sums.FileError](err)
+	return ok && unlisted.Missing != ""
+}
+
+// omit records that a package can't be used.
+func (d *described) omit(p provider.Platform, err error) {
+	if d.missing == nil {
+		d.missing = map[provider.Platform]error{}
+	}
+	d.missing[p] = err
+}
+
+// omitted returns the errors about platforms that can't be used. have contains the other
+// platforms.
+func (d *described) omitted(have []provider.Platform) (all []*provider.PlatformError) {
+	for _, p := range provider.SortPlatforms(slices.Collect(maps.Keys(d.missing))) {
+		if e, ok := errors.AsType[*provider.PlatformError](d.missing[p]); ok {
+			omitted := *e
+			omitted.Have = have
+			all = append(all, &omitted)
+		}
+	}
+	return all
 }
 
 // packageOf converts a description to a package. The package document, its packages
