@@ -149,6 +149,7 @@ var hints = []struct {
 	{isA[*sync.StaleError], "run tofu-oci sync plan --out again, and have the new plan approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list; a published version should never change, so use --force only if the content in the repository is wrong"},
 	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote --sign-key FILE"},
+	{has(func(e *trust.RefusedError) bool { return e.Verdict.KeyChange != "" }), "don't use the release unless the author confirms the change; then add the key's fingerprint to the trust file, or set key_change = \"hold\" and promote the release"},
 	{isRefused(provider.TrustBad, provider.TrustRevoked), "don't use this release; report the problem to the provider's author"},
 	{isRefused(provider.TrustUntrusted), "don't use the release unless the author confirms the new key; then add its fingerprint to the trust file, or the key to the keyring"},
 	{isRefused(provider.TrustUnknown), "specify the author's public key with --keyring FILE; if you published the release, publish it again with --keyring FILE, which adds the key to the release"},

@@ -142,13 +142,16 @@ func (d *decider) decideExpired(i int) {
 	}
 }
 
-// gated changes the result of an action if a gate has denied the release or kept it
-// pending. It then adds the reason to stopped, under the name of the repository that
+// gated changes the result of an action if a gate or the rule for changed keys has denied
+// the release or kept it pending. It then adds the reason to stopped, under the name of the repository that
 // did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
 	case held != nil && r.Err == nil:
 		r.Action.Kind, r.Action.Tag, r.Action.Reason = Stage, r.Published.Tag, held.Error()
+		if r.Published.Status == publish.Unchanged {
+			r.Action.Kind = Pending
+		}
 	case r.Published.Status == publish.Denied:
 		r.Action.Kind, r.Action.Reason = Skip, r.Published.Denial.String()
 	default:

@@ -39,6 +39,7 @@ defaults {
   platforms  = ["linux_arm64", "linux_amd64"]
   min_age    = "7d"
   signatures = "require"
+  key_change = "refuse"
 }
 provider "hashicorp/aws" {
   versions    = ">= 5.0, != 5.71.0"
@@ -89,7 +90,7 @@ const completeJSON = `{
     "dr": {"repository": "${env(\"TOFU_OCI_SYNC_DR\")}/providers/{namespace}/{type}", "from": "main"},
     "main": {"repository": "ghcr.io/acme/providers/{namespace}/{type}"}
   },
-  "defaults": {"platforms": ["linux_arm64", "linux_amd64"], "min_age": "7d", "signatures": "require"},
+  "defaults": {"platforms": ["linux_arm64", "linux_amd64"], "min_age": "7d", "signatures": "require", "key_change": "refuse"},
   "provider": {
     "hashicorp/aws": {
       "versions": ">= 5.0, != 5.71.0", "latest": 10, "per_minor": 1, "prereleases": true, "platforms": "all", "min_age": "0s",
@@ -162,11 +163,11 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 		wantAWS := sync.Settings{
-			Versions: constraint(t, ">= 5.0, != 5.71.0"), Latest: 10, PerMinor: 1, PreReleases: true, Signatures: trust.ModeOff, Stage: true, Targets: []string{"main"},
+			Versions: constraint(t, ">= 5.0, != 5.71.0"), Latest: 10, PerMinor: 1, PreReleases: true, Signatures: trust.ModeOff, KeyChange: sync.KeyChangeRefuse, Stage: true, Targets: []string{"main"},
 			Aliases: provider.Aliases{{Requested: aws, Stored: pattern(t, "registry.terraform.io/hashicorp/aws")}},
 		}
 		platforms := []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
-		wantAcme := sync.Settings{Platforms: platforms, MinAge: 7 * 24 * hour, Signatures: trust.ModeRequire, Targets: []string{"main", "dr"}}
+		wantAcme := sync.Settings{Platforms: platforms, MinAge: 7 * 24 * hour, Signatures: trust.ModeRequire, KeyChange: sync.KeyChangeRefuse, Targets: []string{"main", "dr"}}
 		wantOther := wantAcme
 		wantOther.Latest = 1
 		for address, want := range map[string]sync.Settings{"hashicorp/aws": wantAWS, "acme/rocket": wantAcme, "hashicorp/null": wantOther} {
@@ -403,7 +404,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("the target is missing")
 		}
 		for _, w := range []string{"hashicorp/aws", "acme/rocket"} {
-			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 12 {
+			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 13 {
 				t.Errorf("got %+v", s)
 			}
 		}

@@ -37,6 +37,8 @@ type Settings struct {
 	MinAge time.Duration
 	// Signatures specifies which signatures are required.
 	Signatures trust.Mode
+	// KeyChange specifies what happens to releases whose signing key has changed.
+	KeyChange KeyChange
 	// Attestations specifies whether attestations are published, and whether they are
 	// required.
 	Attestations publish.AttestationMode
@@ -87,7 +89,7 @@ type attribute struct {
 const auto, off = "auto", "off"
 
 // onlyProviders contains the arguments that module blocks don't have.
-var onlyProviders = []string{"platforms", "signatures", "attestations", "sbom", "alias"}
+var onlyProviders = []string{"platforms", "signatures", "key_change", "attestations", "sbom", "alias"}
 
 // attributes contains all arguments of defaults and provider blocks.
 var attributes = []attribute{
@@ -102,6 +104,7 @@ var attributes = []attribute{
 	}),
 	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
 	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, oneOf[trust.Mode](string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)), func(m trust.Mode) string { return string(m) }),
+	simple("key_change", func(s *Settings) *KeyChange { return &s.KeyChange }, oneOf[KeyChange](string(KeyChangeHold), string(KeyChangeWarn), string(KeyChangeRefuse)), func(k KeyChange) string { return string(k) }),
 	simple("attestations", func(s *Settings) *publish.AttestationMode { return &s.Attestations }, func(a *hcl.Attribute) (publish.AttestationMode, error) {
 		mode, err := oneOf[publish.AttestationMode](string(publish.AttestationsFetch), string(publish.AttestationsRequire), off)(a)
 		if mode == off {
@@ -307,7 +310,7 @@ func (d *Declaration) Explain(a provider.Address) []Setting {
 
 // resolve returns the settings of a provider, and the position of each argument.
 func (d *Declaration) resolve(a provider.Address) (Settings, map[string]string) {
-	s := Settings{Latest: 1, Signatures: trust.ModeWarn}
+	s := Settings{Latest: 1, Signatures: trust.ModeWarn, KeyChange: KeyChangeHold}
 	for _, t := range d.Targets {
 		s.Targets = append(s.Targets, t.Name)
 	}
