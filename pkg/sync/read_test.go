@@ -213,7 +213,7 @@ func TestMinimal(t *testing.T) {
 	if d.Prune != nil || d.Notify != nil || d.Denials != nil {
 		t.Errorf("got %+v", d)
 	}
-	want := sync.Settings{Latest: 1, Signatures: trust.ModeWarn, Targets: []string{"main"}}
+	want := sync.Settings{Latest: 1, Signatures: trust.ModeWarn, KeyChange: sync.KeyChangeHold, Targets: []string{"main"}}
 	if diff := cmp.Diff(want, d.Settings(nouns.Address(t, "hashicorp/null")), compareConstraints); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -298,7 +298,7 @@ func TestErrors(t *testing.T) {
 		"repository as number":   {"version = 1\ntarget \"a\" {\n  repository = 1\n}\n", "mirror.hcl:3:16: repository must be a string"},
 
 		"argument of a provider":  {minimal + "provider \"a/b\" {\n  version = \"1.0\"\n}\n", `mirror.hcl:6:3: unknown argument "version" in this provider block; did you mean "versions"?`},
-		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, attestations, latest, min_age, `},
+		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, attestations, key_change, latest, min_age, `},
 		"repeated in a block":     {minimal + "defaults {\n  stage = true\n  stage = true\n}\n", "mirror.hcl:7:3: Attribute redefined"},
 		"two in a line":           {minimal + "defaults { stage = true, latest = 2 }\n", "mirror.hcl:5:24: "},
 		"pattern":                 {minimal + "provider \"a\" {\n}\n", "mirror.hcl:5:10: "},

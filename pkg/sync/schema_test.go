@@ -87,7 +87,7 @@ func (g generator) settings(targets object) object {
 
 func (g generator) moduleSettings(targets object) object {
 	s := g.settings(targets)
-	for _, name := range []string{"platforms", "signatures", "attestations", "sbom", "alias"} {
+	for _, name := range []string{"platforms", "signatures", "key_change", "attestations", "sbom", "alias"} {
 		delete(s, name)
 	}
 	return s
