@@ -20,13 +20,14 @@ import (
 
 // readGates reads the gate blocks.
 func (d *Declaration) readGates(blocks []labeled) error {
+	var errs []error
 	for _, b := range blocks {
 		g := gate.Gate{Name: b.Label, Named: true}
-		if !targetName.MatchString(g.Name) {
-			return stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name)
-		}
-		if d.gates.Has(g.Name) {
-			return stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name)
+		switch {
+		case !targetName.MatchString(g.Name):
+			errs = append(errs, stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name))
+		case d.gates.Has(g.Name):
+			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name))
 		}
 		onExpiry := ""
 		err := parseArguments("gate", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
@@ -38,13 +39,11 @@ func (d *Declaration) readGates(blocks []labeled) error {
 			"env":       into(&g.Env, readVariables),
 			"on_expiry": into(&onExpiry, oneOf[string]("report", "deny")),
 		}, "command")
-		if err != nil {
-			return err
-		}
+		errs = append(errs, err)
 		g.DenyExpired = onExpiry == "deny"
 		d.gates = append(d.gates, g)
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // readCommand reads a program and its arguments, which can contain duplicates.

@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -366,6 +367,74 @@ func TestErrors(t *testing.T) {
 		if err != nil && strings.Contains(err.Error(), "secret.example") {
 			t.Errorf("%s: the error contains a secret: %v", name, err)
 		}
+	}
+}
+
+// TestAllErrors checks that an error lists all problems in the order of the file, that one
+// mistake causes only one problem, and that long lists are cut.
+func TestAllErrors(t *testing.T) {
+	t.Parallel()
+	const text = `trust = "a.hcl"
+trust = "b.hcl"
+source = []
+target "main" {
+  repositry = "ghcr.io/{type}"
+}
+target "dr" {
+  repository = "ghcr.io/dr/{type}"
+  from       = "man"
+}
+provider "hashicorp/*" {
+  min_age   = "7 days"
+  platforms = ["linux", "darwin_arm64", "windows"]
+  targets   = ["main", "dr", "other"]
+}
+provider "hashicorp/*" {
+}
+provider "a@1" {
+  latest = -1
+}
+module "x" {
+}
+deny "acme/rocket" {
+  versions = "x"
+}
+gate "" {
+  on = ["merge"]
+}
+prune {
+  mode     = "all"
+  keep_for = 1
+}
+notify {
+}
+defaults {
+  key_change = "held"
+}
+`
+	var got []string
+	_, err := parse(text)
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "mirror.hcl:")
+		got = append(got, line[:min(len(line), 30)])
+	}
+	want := []string{
+		"1:1: missing argument version;", "2:1: Attribute redefined: The ", "3:1: Unsupported argument: An ", `5:3: unknown argument "reposit`, `9:16: unknown target "man"; di`,
+		"12:15: min_age: invalid durati", "13:16: platforms: invalid plat", "13:41: platforms: invalid plat", `14:30: unknown target "other":`, `16:10: duplicate provider "reg`,
+		"18:10: invalid provider patter", "19:12: latest must be a whole ", `21:8: invalid module pattern "`, "23:6: missing argument reason ", "24:14: versions: invalid versi",
+		`26:6: invalid name "": must co`, "26:6: missing argument command", `27:9: on: unknown value "merge`, `30:14: unknown mode "all": mus`, "31:14: keep_for must be a stri", "and 2 more",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s\n%v", diff, err)
+	}
+	_, err = parse(minimal + strings.Repeat("defalts {\n}\n", 1000))
+	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 21 || lines[20] != "and 980 more" || !strings.HasPrefix(lines[1], "mirror.hcl:7:1: Unsupported block type") {
+		t.Errorf("%d lines: %v", len(lines), err)
+	}
+	// The JSON syntax has the same rules.
+	_, err = parse(`{"version": 2, "target": {"a": {"repository": "x.io/{type}"}}, "defaults": {"latest": "1", "stage": 1, "y": 2}, "x": 1}`)
+	if n := strings.Count(fmt.Sprint(err), "mirror.hcl.json:1:"); n != 5 {
+		t.Errorf("%d problems, want 5: %v", n, err)
 	}
 }
 
