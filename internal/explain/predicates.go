@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
@@ -63,6 +64,12 @@ func says(texts ...string) func(error) bool {
 // because of their signature.
 func isRefused(trusts ...provider.Trust) func(error) bool {
 	return has(func(e *trust.RefusedError) bool { return slices.Contains(trusts, e.Verdict.Trust) })
+}
+
+// lacks reports whether an artifact of the given kind lacks a part. See
+// [artifact.FormatError].
+func lacks(kind string, part artifact.Part) func(error) bool {
+	return has(func(e *artifact.FormatError) bool { return e.Artifact == kind && e.Missing == part })
 }
 
 // isBusy reports whether retries failed because an OCI or origin registry kept
