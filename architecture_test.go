@@ -134,7 +134,7 @@ var rows = map[string][]string{
 	"internal/schedule":    {},
 	"internal/stricthcl":   {"pkg/provider"},
 	"internal/metrics":     {"pkg/provider", "pkg/serve", "internal/bounded", "internal/serve/pullthrough"},
-	"internal/outcome":     {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/serve", "pkg/sync", "internal/atomicfile", "internal/bounded", "internal/explain", "internal/httpclient", "internal/metrics", "internal/text"},
+	"internal/outcome":     {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/serve", "pkg/sync", "pkg/trust", "internal/atomicfile", "internal/bounded", "internal/explain", "internal/httpclient", "internal/metrics", "internal/text"},
 	"internal/commandline": {
 		"pkg/provider",
 		"internal/text",

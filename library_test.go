@@ -3,6 +3,7 @@ package tofuoci_test
 import (
 	"archive/zip"
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -55,6 +56,8 @@ func TestLibrary(t *testing.T) {
 	if want := host + "/acme/rocket 1.2.3 created "; !strings.HasPrefix(string(out), want) {
 		t.Errorf("the program says %q, want %q…", out, want)
 	}
+	checkLibraryFails(t, program, dir, roots, host+"/acme/none")
+	checkLibraryFails(t, program, dir, roots, host+"/acme/rocket@9.9.9")
 	layout := repository.NewLayout(filepath.Join(dir, "mirror", "acme", "rocket"))
 	found, err := repository.Inspect(t.Context(), layout, "1.2.3", repository.DepthBlobs)
 	if err != nil {
@@ -62,6 +65,17 @@ func TestLibrary(t *testing.T) {
 	}
 	if diff := cmp.Diff([]provider.Platform{platform}, found.Index.Platforms()); diff != "" || !found.Platforms[platform].IsIntact() {
 		t.Errorf("the release in the layout, -want +got:\n%s%+v", diff, found)
+	}
+}
+
+// checkLibraryFails checks that the program exits with an error if a provider fails.
+func checkLibraryFails(t *testing.T, program, dir, roots, requirement string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, requirement)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GODEBUG=x509usefallbackroots=1", "TEST_ROOTS="+roots)
+	out, err := cmd.CombinedOutput()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 || !strings.Contains(string(out), "not found") {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 

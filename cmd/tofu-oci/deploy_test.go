@@ -512,7 +512,7 @@ func checkQuery(t *testing.T, query string, there, labels map[string]bool) {
 func textfile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sync.prom")
-	m := metrics.Sync{Finished: time.Now(), Actions: map[string]int{"mirror": 1}, Newest: map[string]time.Time{"a": time.Now()}}
+	m := metrics.Sync{Finished: time.Now(), Actions: map[string]int{"mirror": 1}, Signatures: map[string]int{"signed": 1}, Newest: map[string]time.Time{"a": time.Now()}}
 	if err := m.WriteTextfile(path); err != nil {
 		t.Fatal(err)
 	}

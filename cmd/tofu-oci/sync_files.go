@@ -29,12 +29,10 @@ func syncValidate(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	if _, _, err := d.Policy(os.Getenv); err != nil {
-		return misuse(err)
-	}
+	_, _, wrongTrust := d.Policy(os.Getenv)
 	wanted, problems := cmd.declaredProviders(d, func([]string, func(string, error)) (*module.Closure, error) { return &module.Closure{}, nil })
-	if err := d.CheckRepositories(wanted); err != nil {
-		return err
+	if err := errors.Join(misuse(wrongTrust), d.CheckRepositories(wanted)); err != nil {
+		return errors.Join(append([]error{err}, problems...)...)
 	}
 	if !cmd.c.IsSet("explain") {
 		return cmd.out.Declared(d, wanted, nil, problems)

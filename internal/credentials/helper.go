@@ -67,7 +67,7 @@ func (r *Resolver) queryHelper(ctx context.Context, q helperRequest) (Credential
 }
 
 // runGet queries a helper. The helper's output contains the secret, possibly even after
-// a failure, so errors never contain the output.
+// a failure, so errors contain only output that is a message. See [message].
 func (t timeouts) runGet(ctx context.Context, q helperRequest) (Credential, error) {
 	out, err := command(ctx, q.helper, "get", extprog.Call{
 		Stdin:       []byte(q.server),
@@ -99,10 +99,34 @@ func command(ctx context.Context, name, verb string, call extprog.Call) ([]byte,
 }
 
 // refusal returns [errNoCredentials] if a failed helper's output means that the helper
-// has no credentials.
+// has no credentials. Otherwise, it returns an error with the helper's message, which
+// Docker's helpers print on stdout.
 func refusal(stdout []byte) error {
 	if strings.Contains(strings.ToLower(string(stdout)), notFound) {
 		return errNoCredentials
 	}
+	if said := message(stdout); said != "" {
+		return &extprog.Error{Failure: extprog.Exited, Problem: "helper failed", Stderr: said}
+	}
 	return nil
 }
+
+// message returns the message in a failed helper's output on one line, or "" if the output
+// could be credentials: a JSON document or fewer than three words. It hides words that
+// could be tokens.
+func message(stdout []byte) string {
+	said := extprog.OneLine(stdout[:min(len(stdout), maxHelperOutput)])
+	words := strings.Fields(said)
+	if len(words) < 3 || strings.ContainsAny(said, `{}`) {
+		return ""
+	}
+	for i, word := range words {
+		if len(word) >= maxWord && strings.ContainsAny(word, "0123456789") {
+			words[i] = "***"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// maxWord is the number of characters from which a word with digits could be a token.
+const maxWord = 12

@@ -142,6 +142,8 @@ func TestFailingHelpers(t *testing.T) {
 		is           func(error) bool
 	}{
 		{"failing", "exit status 1: the keychain is locked", failed(extprog.Exited)},
+		{"locked", "helper failed: pass not initialized: exit status 1, token ***", failed(extprog.Exited)},
+		{"spilling", "exit status 1", failed(extprog.Exited)},
 		{"broken", "output is not a JSON object", failed(extprog.WrongOutput)},
 		{"cut", "output is not a single JSON object", failed(extprog.WrongOutput)},
 		{"flood", "more than 262144 bytes", failed(extprog.OverLimit)},

@@ -67,8 +67,12 @@ var helperAnswers = map[string]func(server string) (string, error){
 	"failing": func(string) (string, error) {
 		return credentialsJSON("user", canary), errors.New("the keychain is locked")
 	},
-	"flood":   func(string) (string, error) { return strings.Repeat(canary, 1<<17), nil },
-	"hanging": hang,
+	"locked": func(string) (string, error) {
+		return "pass not initialized: exit status 1, token " + canary + "\n", errors.New("")
+	},
+	"spilling": func(string) (string, error) { return canary + "\n", errors.New("") },
+	"flood":    func(string) (string, error) { return strings.Repeat(canary, 1<<17), nil },
+	"hanging":  hang,
 }
 
 // hang connects to the server and waits forever.

@@ -73,6 +73,12 @@ func isRefused(trusts ...provider.Trust) func(error) bool {
 	return has(func(e *trust.RefusedError) bool { return slices.Contains(trusts, e.Verdict.Trust) })
 }
 
+// lacks reports whether an artifact of the given kind lacks a part. See
+// [artifact.FormatError].
+func lacks(kind string, part artifact.Part) func(error) bool {
+	return has(func(e *artifact.FormatError) bool { return e.Artifact == kind && e.Missing == part })
+}
+
 // isBusy reports whether retries failed because an OCI or origin registry kept
 // returning temporary statuses.
 func isBusy(err error) bool {

@@ -72,6 +72,9 @@ func IsNotFound(err error) bool {
 // https URLs, because the content at these URLs determines what is trusted. If the
 // document itself was requested without TLS, it also accepts URLs with the same origin.
 func Resolve(base *url.URL, text string) (*url.URL, error) {
+	if err := CheckLength(text); err != nil {
+		return nil, err
+	}
 	ref, err := url.Parse(text)
 	if err != nil {
 		return nil, RedactError(err)

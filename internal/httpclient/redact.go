@@ -12,7 +12,7 @@ import (
 
 // RedactURL returns a URL without the query, the fragment, and user information,
 // because signed download URLs contain secrets in these parts. It also hides path
-// segments that could be tokens. If u is nil, it returns "".
+// segments that could be tokens, and shortens long URLs. If u is nil, it returns "".
 func RedactURL(u *url.URL) string {
 	if u == nil {
 		return ""
@@ -25,7 +25,7 @@ func RedactURL(u *url.URL) string {
 		return clean.String()
 	}
 	path := clean.EscapedPath()
-	return strings.TrimSuffix(clean.String(), path) + redactPath(path)
+	return shortURL(strings.TrimSuffix(clean.String(), path)) + redactPath(path)
 }
 
 // urlInText matches a URL in text. Its groups are the host, the path, and the rest.
@@ -41,7 +41,7 @@ func RedactText(text string) string {
 			host, path, _ = strings.Cut(path[login+1:], "/") // the user name or password contained a slash
 			path = "/" + path
 		}
-		return parts[1] + host[strings.LastIndexByte(host, '@')+1:] + redactPath(path)
+		return parts[1] + shortURL(host[strings.LastIndexByte(host, '@')+1:]) + redactPath(path)
 	})
 }
 

@@ -48,8 +48,11 @@ func lazyPattern(pattern string) func() *regexp.Regexp {
 
 // redactPath removes potential secrets from an escaped path, because some signed URLs
 // contain tokens in their paths. It keeps repository names, package names, versions,
-// and digests.
+// and digests. It omits the end of long paths.
 func redactPath(path string) string {
+	if len(path) > maxShownURL {
+		return redactPath(path[:strings.LastIndexByte(path[:maxShownURL], '/')+1]) + "…"
+	}
 	path = upload.ReplaceAllString(path, "${1}"+hidden)
 	if ofRegistry().MatchString(path) {
 		return path

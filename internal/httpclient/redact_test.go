@@ -36,6 +36,43 @@ const (
 )
 
 // TestRedactURLHidesTokensInPaths covers signed URLs with tokens in their paths.
+// TestLongURLs checks that very long URLs are refused wherever a server can specify them,
+// and that messages about them are short.
+func TestLongURLs(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a/", 450_000)
+	base := parse(t, "https://h.example/x")
+	for _, text := range []string{long, "/" + long, "https://h.example/" + long, "https://h.example/x?" + long, "https://" + long, "https://u:" + long + "@h.example/"} {
+		if _, err := httpclient.Resolve(base, text); !errors.Is(err, httpclient.ErrLongURL) || len(err.Error()) > 600 {
+			t.Errorf("%.30s: got %.1000v", text, err)
+		}
+		if got := httpclient.RedactText("GET " + text + ": no"); strings.Contains(text, "://") && len(got) > 600 {
+			t.Errorf("%.30s: got %.1000s", text, got)
+		}
+	}
+	client, err := httpclient.New(httpclient.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, to := range map[string]string{"path": "/" + long, "query": "/?" + long} {
+		s := newCanary(t, func() string { return to })
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := httpclient.Do(client, req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		if !errors.Is(err, httpclient.ErrLongURL) || len(err.Error()) > 1500 || len(s.got) != 1 {
+			t.Errorf("%s: %d requests, got %.2000v", name, len(s.got), err)
+		}
+	}
+	if _, err := httpclient.Resolve(base, "/signed?"+strings.Repeat("a", 8000)); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRedactURLHidesTokensInPaths(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

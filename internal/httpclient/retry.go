@@ -31,6 +31,9 @@ type retrier struct {
 // read again. For any other request, it converts a temporary status to a
 // *[provider.StatusError]. A caller that can create the body again can then retry.
 func (t *retrier) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := checkLength(req.URL); err != nil { // of a redirect, or of the next page of a list
+		return nil, err
+	}
 	ctx := req.Context()
 	tries := triesIn(ctx)
 	for body := req.Body; ; {

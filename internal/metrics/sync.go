@@ -34,6 +34,10 @@ type Sync struct {
 	// is the number of failed actions.
 	Actions map[string]int
 	Failed  int
+	// Signatures is the number of releases by verdict on the signature.
+	Signatures map[string]int
+	// Warnings is the number of warnings.
+	Warnings int
 	// Bytes is the total size of the transferred zips.
 	Bytes int64
 	// Newest maps providers to the publication dates of their newest mirrored versions.
@@ -69,6 +73,11 @@ func (s Sync) WriteTextfile(path string) error {
 	for action, n := range s.Actions {
 		actions.WithLabelValues(action).Set(float64(n))
 	}
+	signatures := gauges(syncPrefix+"signatures", "Releases whose signature the last run verified, by verdict.", "verdict")
+	for verdict, n := range s.Signatures {
+		signatures.WithLabelValues(verdict).Set(float64(n))
+	}
+	gauges(syncPrefix+"warnings", "Warnings in the last run.").WithLabelValues().Set(float64(s.Warnings))
 	newest := gauges(syncPrefix+"newest_version_timestamp_seconds", "Publication date of the newest mirrored version, by provider.", "provider")
 	for provider, published := range s.Newest {
 		newest.WithLabelValues(provider).Set(seconds(published))

@@ -18,6 +18,7 @@ func TestTextfile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sync.prom")
 	run := metrics.Sync{
 		Declaration: `a "b"} 1.hcl`, Finished: time.Unix(1_700_000_000, 0), Actions: map[string]int{"mirror": 2, "hold": 0}, Bytes: 688,
+		Signatures: map[string]int{"signed": 2}, Warnings: 3,
 		Newest: map[string]time.Time{"registry.opentofu.org/acme/rocket": time.Unix(1_600_000_000, 0)},
 	}
 	const d = `{declaration="a \"b\"} 1.hcl"`
@@ -29,7 +30,9 @@ func TestTextfile(t *testing.T) {
 		"tofu_oci_sync_last_run_timestamp_seconds" + d + "} 1.7e+09",
 		"tofu_oci_sync_last_success_timestamp_seconds" + d + "} 1.7e+09",
 		"tofu_oci_sync_newest_version_timestamp_seconds" + d + `,provider="registry.opentofu.org/acme/rocket"} 1.6e+09`,
+		"tofu_oci_sync_signatures" + d + `,verdict="signed"} 2`,
 		"tofu_oci_sync_transferred_bytes" + d + "} 688",
+		"tofu_oci_sync_warnings" + d + "} 3",
 	}
 	if diff := cmp.Diff(want, written(t, run, path)); diff != "" {
 		t.Errorf("a successful run, -want +got\n%s", diff)
@@ -41,6 +44,7 @@ func TestTextfile(t *testing.T) {
 		"tofu_oci_sync_last_run_timestamp_seconds" + d + "} 1.7000036e+09",
 		"tofu_oci_sync_last_success_timestamp_seconds" + d + "} 1.7e+09",
 		"tofu_oci_sync_transferred_bytes" + d + "} 0",
+		"tofu_oci_sync_warnings" + d + "} 0",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a failed run, -want +got\n%s", diff)

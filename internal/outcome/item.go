@@ -2,7 +2,9 @@ package outcome
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // Item is a planned action or the result of an action.
@@ -37,8 +40,12 @@ type Item struct {
 	// Platforms lists the release's platforms in the target.
 	Platforms []string `json:"platforms,omitempty"`
 	// Bytes is the total size of the zips that were sent.
-	Bytes int64      `json:"bytes,omitempty"`
-	Error *ErrorItem `json:"error,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	// Signature is nil if the signature was not verified.
+	Signature *SignatureItem `json:"signature,omitempty"`
+	// Warnings contains all warnings about the release, including the signature's.
+	Warnings []string   `json:"warnings,omitempty"`
+	Error    *ErrorItem `json:"error,omitempty"`
 }
 
 // Statuses of items, in addition to those of package publish.
@@ -108,8 +115,12 @@ func Planned(a sync.Action) Item {
 func Done(r sync.Result) Item {
 	i := Planned(r.Action)
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
+	i.Signature, i.Warnings = DescribeVerdict(r.Published.Verdict), warnings(r.Published)
 	if i.Error != nil {
 		i.Status = StatusFailed
+		if refused, ok := errors.AsType[*trust.RefusedError](r.Err); ok {
+			i.Signature = DescribeVerdict(refused.Verdict)
+		}
 		return i
 	}
 	for _, k := range kinds {
@@ -196,9 +207,13 @@ func (d *Document) Line() string {
 }
 
 // Message returns the text of a notification without a heading. It consists of one line
-// for each failure and each change. err is an error of the whole run, or nil.
+// for each failure, each warning of the run, and each change. Lines about releases contain
+// the verdict on the signature and all warnings. err is an error of the whole run, or nil.
 func (d *Document) Message(err error) (lines []string) {
-	var changed []string
+	var warned, changed []string
+	for _, warning := range d.Summary.Warnings {
+		warned = append(warned, "warning: "+warning)
+	}
 	for _, problem := range d.Summary.Problems {
 		lines = append(lines, problem.Message)
 	}
@@ -207,15 +222,29 @@ func (d *Document) Message(err error) (lines []string) {
 	}
 	for _, i := range d.Items {
 		line := fmt.Sprintf("%s %s %s: %s", i.Release(), i.Status, i.Target, i.Details())
-		switch {
+		for _, warning := range i.Warnings {
+			line = withPart(line, "warning: ", warning)
+		}
+		line = withPart(line, "", i.Signature.String())
+		switch isChange := sync.Kind(i.Action).Changes(); {
 		case i.Error != nil:
 			lines = append(lines, line)
-		case sync.Kind(i.Action).Changes():
+		case isChange && len(i.Warnings) > 0:
+			warned = append(warned, line)
+		case isChange:
 			changed = append(changed, line)
 		}
 	}
-	if lines = append(lines, changed...); len(lines) > maxNotified {
+	if lines = slices.Concat(lines, warned, changed); len(lines) > maxNotified {
 		lines = append(lines[:maxNotified:maxNotified], fmt.Sprintf("and %d more", len(lines)-maxNotified))
 	}
 	return lines
+}
+
+// withPart appends a part to a line, unless the line contains its text.
+func withPart(line, prefix, text string) string {
+	if strings.Contains(line, text) {
+		return line
+	}
+	return strings.TrimSuffix(line, ": ") + "; " + prefix + text
 }

@@ -42,6 +42,8 @@ type Summary struct {
 	Actions  map[string]int `json:"actions"`
 	Statuses map[string]int `json:"statuses"`
 	Bytes    int64          `json:"bytes"`
+	// Signatures contains the number of items for each verdict on the signature.
+	Signatures map[string]int `json:"signatures,omitempty"`
 	// Finished is the time at which apply ended. For several shards, it is the time at
 	// which the first shard ended.
 	Finished time.Time `json:"finished,omitzero"`
@@ -51,6 +53,8 @@ type Summary struct {
 	// Problems contains errors that do not concern a specific action, such as
 	// unreadable files.
 	Problems []ErrorItem `json:"problems,omitempty"`
+	// Warnings contains the warnings that do not concern a specific action.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // ErrorItem describes an error in the format that all JSON documents use.
@@ -87,11 +91,14 @@ func (d *Document) Finish(problems []error) {
 	for _, problem := range problems {
 		s.Problems = append(s.Problems, *DescribeError(problem))
 	}
-	s.Actions, s.Statuses, s.Bytes = map[string]int{}, map[string]int{}, 0
+	s.Actions, s.Statuses, s.Signatures, s.Bytes = map[string]int{}, map[string]int{}, map[string]int{}, 0
 	for _, i := range d.Items {
 		s.Actions[i.Action]++
 		s.Statuses[i.Status]++
 		s.Bytes += i.Bytes
+		if i.Signature != nil {
+			s.Signatures[i.Signature.Verdict]++
+		}
 	}
 	if !d.Planned && s.Finished.IsZero() {
 		s.Finished = time.Now().UTC().Truncate(time.Second)
@@ -106,9 +113,16 @@ func (d *Document) Write(path string) error {
 // Metrics returns the metrics of a run that ended with the given exit code.
 func (d *Document) Metrics(code int) metrics.Sync {
 	s := d.Summary
-	m := metrics.Sync{Declaration: s.Declaration.Path, Finished: cmp.Or(s.Finished, time.Now()), ExitCode: code, Failed: s.Statuses[StatusFailed], Bytes: s.Bytes, Newest: s.Newest, Actions: map[string]int{"unchanged": s.Unchanged}}
+	m := metrics.Sync{Declaration: s.Declaration.Path, Finished: cmp.Or(s.Finished, time.Now()), ExitCode: code, Failed: s.Statuses[StatusFailed], Bytes: s.Bytes, Newest: s.Newest, Actions: map[string]int{"unchanged": s.Unchanged}, Signatures: map[string]int{}}
 	for _, action := range Actions() {
 		m.Actions[action] = s.Actions[action]
+	}
+	for _, verdict := range provider.Trusts {
+		m.Signatures[string(verdict)] = s.Signatures[string(verdict)]
+	}
+	m.Warnings = len(s.Warnings)
+	for _, i := range d.Items {
+		m.Warnings += len(i.Warnings)
 	}
 	return m
 }
@@ -181,6 +195,11 @@ func (d *Document) add(one Document) {
 	d.Items = append(d.Items, one.Items...)
 	d.Summary.Unchanged += one.Summary.Unchanged
 	d.Summary.Problems = append(d.Summary.Problems, one.Summary.Problems...)
+	for _, warning := range one.Summary.Warnings { // the shards share most warnings
+		if !slices.Contains(d.Summary.Warnings, warning) {
+			d.Summary.Warnings = append(d.Summary.Warnings, warning)
+		}
+	}
 	maps.Copy(d.Summary.Newest, one.Summary.Newest)
 	if one.Summary.Finished.Before(d.Summary.Finished) {
 		d.Summary.Finished = one.Summary.Finished

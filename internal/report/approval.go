@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -120,7 +121,7 @@ func (o *Report) Decided(d approval.Decision) {
 	}
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval), Packages: describePackages(r.Packages),
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: outcome.DescribeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval), Packages: describePackages(r.Packages),
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged {

@@ -48,11 +48,17 @@ func columnsOf(w io.Writer) int {
 	return columns
 }
 
+// lineStart moves the cursor to the first column. mpb assumes that the cursor is there
+// when it clears or draws lines, but after Ctrl-C, the terminal shows "^C" before the
+// cursor.
+const lineStart = "\r"
+
 // bars draws a bar for each transfer of a large zip, a line for each step, and a bar
 // for the run.
 type bars struct {
 	*mpb.Progress
-	run *run
+	run      *run
+	terminal *os.File
 
 	mu sync.Mutex
 	// drawn contains the bars of transfers and the lines of steps.
@@ -61,7 +67,7 @@ type bars struct {
 
 func newBars(terminal *os.File, r *run) *bars {
 	width := min(max(columnsOf(terminal)/3, minBarWidth), maxBarWidth)
-	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(width)), run: r, drawn: map[any]*mpb.Bar{}}
+	return &bars{Progress: mpb.New(mpb.WithOutput(terminal), mpb.WithWidth(width)), run: r, terminal: terminal, drawn: map[any]*mpb.Bar{}}
 }
 
 func (b *bars) handle(event any) {
@@ -71,7 +77,7 @@ func (b *bars) handle(event any) {
 	case *runPlanned:
 		b.drawn[b.run] = b.drawRun()
 	case stepStarted:
-		b.drawn[e.step] = b.New(1, mpb.NopStyle(), mpb.PrependDecorators(decorate(func(int) string {
+		b.drawn[e.step] = b.New(1, mpb.NopStyle(), mpb.PrependDecorators(decor.Name(lineStart), decorate(func(int) string {
 			return e.step.name + ": " + formatDuration(time.Since(e.step.started))
 		})))
 	case stepFinished:
@@ -83,6 +89,7 @@ func (b *bars) handle(event any) {
 	case *transferFinished:
 		b.erase(e.transfer)
 	case displayClosed:
+		_, _ = b.terminal.WriteString(lineStart)
 		for drawn := range b.drawn {
 			b.erase(drawn)
 		}
@@ -99,7 +106,7 @@ func (b *bars) erase(drawn any) {
 
 // drawRun draws the run's bar.
 func (b *bars) drawRun() *mpb.Bar {
-	return b.MustAdd(1, b.filledTo(b.run.position), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(decorate(func(columns int) string {
+	return b.MustAdd(1, b.filledTo(b.run.position), mpb.BarPriority(math.MaxInt), mpb.PrependDecorators(decor.Name(lineStart), decor.Name("releases", decor.WCSyncSpaceR)), mpb.AppendDecorators(decorate(func(columns int) string {
 		b.run.mu.Lock()
 		defer b.run.mu.Unlock()
 		return fitting(b.run.state(time.Now()), columns)
@@ -108,7 +115,7 @@ func (b *bars) drawRun() *mpb.Bar {
 
 func (b *bars) drawTransfer(t *transfer) *mpb.Bar {
 	return b.MustAdd(1, b.filledTo(func() (current, total int64) { return t.moved, t.total }),
-		mpb.PrependDecorators(decorate(func(columns int) string {
+		mpb.PrependDecorators(decor.Name(lineStart), decorate(func(columns int) string {
 			return shortened(fmt.Sprintf("%s %s %s", t.Address.Type, t.Version, t.Platform), columns/2)
 		}, decor.WCSyncSpaceR)),
 		mpb.AppendDecorators(decorate(func(columns int) string {

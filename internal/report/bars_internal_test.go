@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -62,7 +63,7 @@ func TestBarsNarrow(t *testing.T) {
 	done()
 	r.notify(displayClosed{})
 	for line := range strings.Lines(escapes.ReplaceAllString(shown, "\n")) {
-		if line = strings.TrimRight(line, "\r\n"); utf8.RuneCountInString(line) > columns {
+		if line = strings.Trim(line, "\r\n"); utf8.RuneCountInString(line) > columns {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}
@@ -92,6 +93,84 @@ func TestRunBar(t *testing.T) {
 		t.Errorf("it went back: %q", shown)
 	}
 	r.notify(displayClosed{})
+}
+
+// TestBarsAfterInterrupt checks that lines are drawn and cleared from the first column,
+// because the terminal shows "^C" in the first columns after Ctrl-C.
+func TestBarsAfterInterrupt(t *testing.T) {
+	t.Parallel()
+	screen, terminal := openTerminal(t, 80, 20)
+	r := newRun()
+	r.listeners = []listener{newBars(terminal, r)}
+	r.step("checking")
+	r.plan(2)
+	shown := readUntil(t, screen, "0 / 2")
+	if _, err := terminal.WriteString("^C"); err != nil {
+		t.Fatal(err)
+	}
+	r.notify(displayClosed{})
+	if _, err := terminal.WriteString("end"); err != nil {
+		t.Fatal(err)
+	}
+	shown += readUntil(t, screen, "end")
+	for end, c := range shown {
+		if c != '\n' {
+			continue
+		}
+		for _, line := range screenAfter(shown[:end]) {
+			if !regexp.MustCompile(`^(checking: [^h]*|releases .*|\^C)?$`).MatchString(line) {
+				t.Errorf("the screen shows %q in %q", line, shown[:end])
+			}
+		}
+	}
+	if got := strings.Join(screenAfter(shown), "|"); got != "end" {
+		t.Errorf("the screen shows %q after %q", got, shown)
+	}
+}
+
+// control matches the escape sequences and control characters of bars.
+var control = regexp.MustCompile("\x1b\\[([0-9]+)A|\x1b\\[J|[\r\n]")
+
+// screenAfter returns the rows of a screen after it has shown a text.
+func screenAfter(text string) []string {
+	rows, row, column := [][]rune{nil}, 0, 0
+	write := func(plain string) {
+		for _, c := range plain {
+			for len(rows[row]) <= column {
+				rows[row] = append(rows[row], ' ')
+			}
+			rows[row][column] = c
+			column++
+		}
+	}
+	for {
+		at := control.FindStringSubmatchIndex(text)
+		if at == nil {
+			write(text)
+			break
+		}
+		write(text[:at[0]])
+		switch found := text[at[0]:at[1]]; {
+		case found == "\r":
+			column = 0
+		case found == "\n":
+			if row++; row == len(rows) {
+				rows = append(rows, nil)
+			}
+		case at[2] >= 0:
+			n, _ := strconv.Atoi(text[at[2]:at[3]])
+			row = max(row-n, 0)
+		default:
+			rows = rows[:row+1]
+			rows[row] = rows[row][:min(column, len(rows[row]))]
+		}
+		text = text[at[1]:]
+	}
+	var lines []string
+	for _, r := range rows {
+		lines = append(lines, strings.TrimRight(string(r), " "))
+	}
+	return lines
 }
 
 var escapes = regexp.MustCompile("\x1b\\[[0-9;]*[A-Za-z]")

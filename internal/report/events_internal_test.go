@@ -22,7 +22,7 @@ import (
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
+	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": outcome.SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
 }
 
 // parts lists the forms that are parts of events.

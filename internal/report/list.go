@@ -103,16 +103,16 @@ func (v versionItem) line() string {
 
 // releaseItem is the item that list prints for a PROVIDER with an exact version.
 type releaseItem struct {
-	Provider   string         `json:"provider"`
-	Version    string         `json:"version"`
-	Repository string         `json:"repository,omitempty"`
-	Tag        string         `json:"tag"`
-	Digest     string         `json:"digest,omitempty"`
-	Published  string         `json:"published,omitempty"`
-	Protocols  []string       `json:"protocols,omitempty"`
-	Packages   []PackageItem  `json:"packages"`
-	Evidence   []EvidenceItem `json:"evidence"`
-	Signature  *SignatureItem `json:"signature,omitempty"`
+	Provider   string                 `json:"provider"`
+	Version    string                 `json:"version"`
+	Repository string                 `json:"repository,omitempty"`
+	Tag        string                 `json:"tag"`
+	Digest     string                 `json:"digest,omitempty"`
+	Published  string                 `json:"published,omitempty"`
+	Protocols  []string               `json:"protocols,omitempty"`
+	Packages   []PackageItem          `json:"packages"`
+	Evidence   []EvidenceItem         `json:"evidence"`
+	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
 	// Status, Problem, Findings, and Lock are set only with --server. Lock is the
 	// provider's block in a lock file.
 	Status   string            `json:"status,omitempty"`
@@ -129,7 +129,7 @@ type releaseItem struct {
 func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
-		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: describeVerdict(v),
+		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: outcome.DescribeVerdict(v),
 		verdict: v.String(), Packages: describePackages(r.Packages),
 	}
 	for _, document := range referrers {
@@ -299,7 +299,7 @@ func (o *Report) ListServed(r api.Version) error {
 	}
 	if v := r.Verdict; v != nil {
 		i.verdict = v.Text
-		i.Signature = &SignatureItem{Verdict: v.State, Fingerprint: cmp.Or(v.Keys...), Warning: cmp.Or(v.Warnings...), Refused: v.Refused}
+		i.Signature = &outcome.SignatureItem{Verdict: v.State, Fingerprint: cmp.Or(v.Keys...), Warning: cmp.Or(v.Warnings...), Refused: v.Refused}
 	}
 	documents := func(referrer bool, all []api.Document) {
 		for _, d := range all {

@@ -21,12 +21,13 @@ const (
 	truncationReserve = 200
 )
 
-// markdown is a job summary or a comment. failures and rows contain lines, and columns
-// contains the titles of the table's columns.
+// markdown is a job summary or a comment. failures, warnings, and rows contain lines, and
+// columns contains the titles of the table's columns.
 type markdown struct {
 	heading  string
 	columns  []string
 	failures []string
+	warnings []string
 	rows     []string
 }
 
@@ -39,6 +40,14 @@ func (m *markdown) fail(about string, e *outcome.ErrorItem) {
 	if e != nil {
 		m.failures = append(m.failures, "- "+about+asCode(e.Message)+"\n")
 	}
+}
+
+// warn adds a warning about an item or, if about is empty, about the entire run.
+func (m *markdown) warn(about, text string) {
+	if about = asCode(about); about != "" {
+		about += ": "
+	}
+	m.warnings = append(m.warnings, "- warning: "+about+asCode(text)+"\n")
 }
 
 func (m *markdown) row(values ...string) {
@@ -115,6 +124,7 @@ func (m *markdown) text(limit int) (string, error) {
 		return "", errors.New("job summary exceeds 1 MiB")
 	}
 	all("\n", m.failures, "- and %d more failures\n")
+	all("\n", m.warnings, "- and %d more warnings\n")
 	all("\n| "+strings.Join(m.columns, " | ")+" |\n|"+strings.Repeat("---|", len(m.columns))+"\n", m.rows, "\n%d more rows are omitted.\n")
 	return b.String() + "\n", nil
 }

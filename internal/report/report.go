@@ -91,6 +91,8 @@ type Report struct {
 	// lockCheck is the result of lock --check so far.
 	lockCheck lockCheck
 	lockFiles []lockedFile
+	// warnings contains the warnings that do not concern a specific release.
+	warnings []string
 	// Sync is the plan or the result of sync. It is nil for other commands.
 	Sync *outcome.Document
 }
@@ -192,8 +194,8 @@ type Item struct {
 	// set, tofu init can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
 	// Signature is nil if the signature was not verified.
-	Signature *SignatureItem     `json:"signature,omitempty"`
-	Error     *outcome.ErrorItem `json:"error,omitempty"`
+	Signature *outcome.SignatureItem `json:"signature,omitempty"`
+	Error     *outcome.ErrorItem     `json:"error,omitempty"`
 }
 
 // PackageItem is a package of a release.
@@ -328,7 +330,15 @@ func (o *Report) writeDigests() error {
 
 // Warn prints a warning, even if --quiet is set.
 func (o *Report) Warn(format string, args ...any) {
-	fmt.Fprintln(progressWriter{o}, Printable(Continued(fmt.Sprintf("warning: "+format, args...))))
+	text := fmt.Sprintf(format, args...)
+	o.mu.Lock()
+	o.warnings = append(o.warnings, text)
+	o.mu.Unlock()
+	o.printWarning(text)
+}
+
+func (o *Report) printWarning(text string) {
+	fmt.Fprintln(progressWriter{o}, Printable(Continued("warning: "+text)))
 }
 
 // Note prints a line unless --quiet is set.

@@ -82,7 +82,7 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 		}
 	}
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
-		i.Signature = describeVerdict(refused.Verdict)
+		i.Signature = outcome.DescribeVerdict(refused.Verdict)
 	}
 	return i
 }
@@ -93,7 +93,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept, Dropped: text.Strings(r.Dropped),
-		Signature: describeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
+		Signature: outcome.DescribeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
 	}
 	if r.Held != nil {
 		i.Held = r.Held.Error()
@@ -204,7 +204,7 @@ func (i Item) details(r publish.Result) []string {
 		details = append(details, "denied: "+r.Denial.String())
 	}
 	if r.Slow {
-		details = append(details, "writing the tag took a long time; if other jobs published this version at the same time, rerun these jobs; otherwise, no action is needed")
+		details = append(details, outcome.SlowTag)
 	}
 	if r.Source != "" {
 		details = append(details, fmt.Sprintf("the source has the same zips in the index %s; to copy that index, use --force", r.Source))
@@ -273,7 +273,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 		one := describePackage(r.Package, action)
 		one.Path, one.Checksum, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
 		i.Packages = append(i.Packages, one)
-		i.Signature = describeVerdict(r.Verdict)
+		i.Signature = outcome.DescribeVerdict(r.Verdict)
 		i.Repository, i.Tag, i.Digest = r.Stored.Repository, r.Stored.Tag, r.Stored.Digest.String()
 	}
 	return i

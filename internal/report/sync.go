@@ -36,7 +36,13 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 		event, about := eventOf(i), ""
 		if r.Err == nil && r.Published.Status != "" {
 			event = o.mirroredItem(i.Repository, r.Published)
-			about = o.verdictAndWarnings(event, r.Published) + o.packageTable(event.Packages)
+			if i.Signature != nil {
+				about = indented(OneLine(i.Signature.String()) + "\n")
+			}
+			about += o.packageTable(event.Packages)
+			for _, warning := range i.Warnings {
+				o.printWarning(i.Release() + ": " + warning)
+			}
 		}
 		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
 		o.addSync(i, event, about, r.Err)
@@ -79,6 +85,7 @@ func (o *Report) FinishSync(problems []error, err error) error {
 	for _, problem := range problems {
 		o.printError(problem)
 	}
+	o.Sync.Summary.Warnings = append(o.Sync.Summary.Warnings, o.warnings...)
 	o.Sync.Finish(problems)
 	o.EndProgress()
 	text := ""
@@ -120,8 +127,14 @@ func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdow
 	for _, problem := range o.Sync.Summary.Problems {
 		m.fail("", &problem)
 	}
+	for _, warning := range o.Sync.Summary.Warnings {
+		m.warn("", warning)
+	}
 	for _, i := range o.Sync.Items {
 		m.fail(i.Release(), i.Error)
+		for _, warning := range i.Warnings {
+			m.warn(i.Release(), warning)
+		}
 		m.row(i.Action, asCode(i.Provider), asCode(i.Version), asCode(i.Target), i.Status, asCode(i.Details()))
 	}
 	return m
@@ -153,6 +166,7 @@ type declaredItem struct {
 type declaredSummary struct {
 	Declaration sync.PlannedFile    `json:"declaration"`
 	Problems    []outcome.ErrorItem `json:"problems,omitempty"`
+	Warnings    []string            `json:"warnings,omitempty"`
 }
 
 // CountedWanted returns the numbers of providers and modules, such as "3 providers, 1
@@ -175,7 +189,7 @@ func CountedWanted(wanted []sync.Wanted) string {
 // empty, the settings of the only provider or module. problems are errors in the files
 // that the declaration lists.
 func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, problems []error) error {
-	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}}
+	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}, Warnings: o.warnings}
 	for _, problem := range problems {
 		o.printError(problem)
 		summary.Problems = append(summary.Problems, *outcome.DescribeError(problem))

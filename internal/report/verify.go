@@ -18,12 +18,12 @@ import (
 // verifiedItem is a release that verify checked or failed to check, or a provider with
 // findings about the whole repository.
 type verifiedItem struct {
-	Provider   string         `json:"provider"`
-	Version    string         `json:"version,omitempty"`
-	Repository string         `json:"repository,omitempty"`
-	Tag        string         `json:"tag,omitempty"`
-	Digest     string         `json:"digest,omitempty"`
-	Signature  *SignatureItem `json:"signature,omitempty"`
+	Provider   string                 `json:"provider"`
+	Version    string                 `json:"version,omitempty"`
+	Repository string                 `json:"repository,omitempty"`
+	Tag        string                 `json:"tag,omitempty"`
+	Digest     string                 `json:"digest,omitempty"`
+	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
 	findingCounts
 	Findings []finding.Finding `json:"findings,omitempty"`
 	// Pins contains the fingerprints that the trust file pins.
@@ -68,7 +68,7 @@ func verifyItems(reports []verify.Report, rules trust.Rules) []verifiedItem {
 		for _, c := range r.Checked {
 			i := verifiedItem{
 				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-				Signature: describeVerdict(c.Verdict), SBOM: &c.SBOM, Decisions: describeDecisions(c.Decisions), Time: c.Time.Format(time.RFC3339),
+				Signature: outcome.DescribeVerdict(c.Verdict), SBOM: &c.SBOM, Decisions: describeDecisions(c.Decisions), Time: c.Time.Format(time.RFC3339),
 			}
 			rule, _ := rules.For(c.Address)
 			i.Pins = rule.Fingerprints

@@ -2,7 +2,10 @@ package stricthcl
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -52,6 +55,53 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Kind returns [provider.Malformed].
 func (e *Error) Kind() provider.ErrorKind { return provider.Malformed }
+
+// maxListed is the maximum number of problems that the text of an error lists.
+const maxListed = 20
+
+// Join returns an error for all problems in a file, or nil if all errors are nil. The
+// problems are in the order of the file. The text has a line for each of the first 20
+// problems. If there is only one problem, Join returns it unchanged.
+func Join(errs ...error) error {
+	var all problems
+	for _, err := range errs {
+		if joined, ok := errors.AsType[problems](err); ok {
+			all = append(all, joined...)
+		} else if err != nil {
+			all = append(all, err)
+		}
+	}
+	if len(all) < 2 {
+		return cmp.Or(append(all, nil)...)
+	}
+	slices.SortStableFunc(all, func(a, b error) int { return positionIn(a).Compare(positionIn(b)) })
+	return all
+}
+
+// problems is a list of at least two problems in a file.
+type problems []error
+
+func (p problems) Error() string {
+	var lines []string
+	for _, err := range p[:min(len(p), maxListed)] {
+		lines = append(lines, err.Error())
+	}
+	if more := len(p) - maxListed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns all problems.
+func (p problems) Unwrap() []error { return p }
+
+// positionIn returns the position of a problem, or the zero value.
+func positionIn(err error) Position {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e.Position
+	}
+	return Position{}
+}
 
 // Wrong returns an *[Error] for a problem in a range.
 func Wrong(at hcl.Range, format string, args ...any) error {

@@ -15,7 +15,8 @@ import (
 // block with labels is nested in one object for each label. All blocks of a type are in
 // the same object, so a label occurs only once. blocks contains the number of labels
 // for each type of block. Duplicate keys are errors. The caller must limit the
-// document's size. Errors contain file as the file name and are of type *[Error].
+// document's size. Errors contain file as the file name and wrap
+// an *[Error] for each problem.
 func ParseJSON(file string, data []byte, blocks map[string]int) (hcl.Body, error) {
 	if err := new(Budget).CheckJSON(file, data); err != nil {
 		return nil, err
@@ -51,24 +52,22 @@ func (s shape) check(value hcl.Expression, path []string) error {
 		return s.wrong(value.Range(), "%s must be an object", cmp.Or(strings.Join(path, " "), "the document"))
 	}
 	lines := map[string]int{}
+	var errs []error
 	for _, pair := range pairs {
 		name, _ := pair.Key.Value(nil) // a key is always a string
 		key, at := name.AsString(), pair.Key.Range()
 		if line, duplicate := lines[key]; duplicate {
-			return s.wrong(at, "duplicate key %q: already used on line %d", key, line)
+			errs = append(errs, s.wrong(at, "duplicate key %q: already used on line %d", key, line))
+			continue
 		}
 		lines[key] = at.Start.Line
-		if err := s.check(pair.Value, append(path, key)); err != nil {
-			return err
-		}
+		errs = append(errs, s.check(pair.Value, append(path, key)))
 	}
 	elements, _ := hcl.ExprList(value)
 	for _, element := range elements {
-		if err := s.check(element, append(path, "")); err != nil {
-			return err
-		}
+		errs = append(errs, s.check(element, append(path, "")))
 	}
-	return nil
+	return Join(errs...)
 }
 
 // wrong returns an error at a range. It computes the column itself, because HCL's JSON

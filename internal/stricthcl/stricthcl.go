@@ -8,6 +8,7 @@ package stricthcl
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,43 +22,47 @@ import (
 // file name.
 func Decode(file string, data []byte, into any) error {
 	body, err := Parse(file, data)
-	if err != nil {
+	if body == nil {
 		return err
 	}
-	return DecodeBody(file, body, into)
+	return Join(err, DecodeBody(file, body, into))
 }
 
 // Parse parses a document in HCL 2's native syntax. The caller must limit the
-// document's size. Errors contain file as the file name and are of type *[Error].
+// document's size. Errors contain file as the file name and wrap an *[Error] for each
+// problem. If duplicate arguments are the only problems, Parse also returns the body, so
+// that the caller can find other problems.
 func Parse(file string, data []byte) (hcl.Body, error) {
 	if err := new(Budget).Check(file, data); err != nil {
 		return nil, err
 	}
 	parsed, diags := hclsyntax.ParseConfig(data, file, hcl.InitialPos)
-	if err := first(file, diags); err != nil {
-		return nil, err
+	if slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary != duplicateArgument }) {
+		return nil, ofDiagnostics(file, diags)
 	}
-	return parsed.Body, nil
+	return parsed.Body, ofDiagnostics(file, diags)
 }
+
+// duplicateArgument is the summary of HCL's diagnostic about an argument that is set
+// twice. The parser keeps the first value.
+const duplicateArgument = "Attribute redefined"
 
 // DecodeBody decodes a body's blocks and arguments into a struct that has tags of
-// package gohcl. Errors are of type *[Error] and describe the file's first problem.
+// package gohcl. Errors wrap an *[Error] for each problem. If there are problems, into
+// contains the remaining blocks and arguments.
 func DecodeBody(file string, body hcl.Body, into any) error {
-	return first(file, gohcl.DecodeBody(body, nil, into))
+	return ofDiagnostics(file, gohcl.DecodeBody(body, nil, into))
 }
 
-// first returns the error with the first position in the file, or nil.
-func first(file string, diags hcl.Diagnostics) error {
-	var first *Error
+// ofDiagnostics returns the joined errors for the diagnostics about a file, or nil.
+func ofDiagnostics(file string, diags hcl.Diagnostics) error {
+	var all []error
 	for _, d := range diags {
-		if e := OfDiagnostic(file, d); d.Severity == hcl.DiagError && (first == nil || e.Compare(first.Position) < 0) {
-			first = e
+		if d.Severity == hcl.DiagError {
+			all = append(all, OfDiagnostic(file, d))
 		}
 	}
-	if first == nil {
-		return nil
-	}
-	return first
+	return Join(all...)
 }
 
 // OfDiagnostic returns the error for a diagnostic about a file.
@@ -100,7 +105,7 @@ func String(name string, expr hcl.Expression) (string, error) {
 }
 
 // Strings calls add with each string in a list and the string's position. The list must
-// not be empty. Errors contain the argument's name.
+// not be empty. It returns the errors of all elements. They contain the argument's name.
 func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
 	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
 		return Wrong(expr.Range(), "%s is required", name)
@@ -109,14 +114,13 @@ func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Rang
 	if diags.HasErrors() || len(list) == 0 {
 		return Wrong(expr.Range(), "%s must be a non-empty list of strings", name)
 	}
+	errs := make([]error, 0, len(list))
 	for _, element := range list {
 		text, err := String("each value in "+name, element)
-		if err != nil {
-			return err
+		if err == nil {
+			err = add(text, element.Range())
 		}
-		if err := add(text, element.Range()); err != nil {
-			return err
-		}
+		errs = append(errs, err)
 	}
-	return nil
+	return Join(errs...)
 }

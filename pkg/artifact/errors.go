@@ -14,7 +14,21 @@ type FormatError struct {
 	Artifact string
 	// Problem describes the problem with the content.
 	Problem string
+	// Missing is the part that programs for artifacts of any kind, such as oras, add only
+	// if they are told to. It is empty for other problems.
+	Missing Part
 }
+
+// Part is a part of an artifact.
+type Part string
+
+// Parts that can be missing.
+const (
+	IndexType    Part = "index type"    // the artifact type of the index
+	ManifestType Part = "manifest type" // the artifact type of a package's manifest
+	PlatformPart Part = "platform"      // the platform of a package
+	ZipLayer     Part = "zip layer"     // the layer with the zip
+)
 
 func (e *FormatError) Error() string {
 	return "not a " + cmp.Or(e.Artifact, "provider artifact") + " that OpenTofu can read: " + e.Problem
@@ -22,6 +36,10 @@ func (e *FormatError) Error() string {
 
 // Kind returns [provider.Malformed].
 func (e *FormatError) Kind() provider.ErrorKind { return provider.Malformed }
+
+func missing(part Part, format string, args ...any) error {
+	return &FormatError{Problem: fmt.Sprintf(format, args...), Missing: part}
+}
 
 func formatError(format string, args ...any) error {
 	return &FormatError{Problem: fmt.Sprintf(format, args...)}

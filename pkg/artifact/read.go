@@ -162,7 +162,7 @@ func ParseIndex(data []byte) (Index, error) {
 		return Index{}, err
 	}
 	if doc.MediaType != ocispec.MediaTypeImageIndex || doc.ArtifactType != TypeProvider {
-		return Index{}, formatError("expected an index of artifact type %s, got %s", TypeProvider, describe(doc))
+		return Index{}, missing(IndexType, "expected an index of artifact type %s, got %s", TypeProvider, describe(doc))
 	}
 	index := Index{Annotations: doc.Annotations}
 	packages := 0
@@ -182,7 +182,7 @@ func ParseIndex(data []byte) (Index, error) {
 		return Index{}, formatError("index has manifests for %d platforms; the maximum is %d", len(index.Targets), maxTargets)
 	}
 	if packages == 0 {
-		return Index{}, formatError("index has no manifest of artifact type %s", TypeTarget)
+		return Index{}, missing(ManifestType, "index has no manifest of artifact type %s", TypeTarget)
 	}
 	index.Targets = onePerPlatform(index.Targets)
 	return index, nil
@@ -212,7 +212,7 @@ func parseTarget(d ocispec.Descriptor) (t Target, usable bool, err error) {
 	case d.MediaType != ocispec.MediaTypeImageManifest:
 		return Target{}, false, formatError("index lists a package of media type %q, want %s", clip(d.MediaType), ocispec.MediaTypeImageManifest)
 	case d.Platform == nil:
-		return Target{}, false, formatError("index lists a package without a platform")
+		return Target{}, false, missing(PlatformPart, "index lists a package without a platform")
 	}
 	p, err := provider.ParsePlatform(d.Platform.OS + "_" + d.Platform.Architecture)
 	if err != nil || d.Platform.OSVersion != "" {
@@ -250,7 +250,7 @@ func parseManifest(data []byte, artifactType string) (Manifest, error) {
 		return Manifest{}, err
 	}
 	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != artifactType {
-		return Manifest{}, formatError("expected a manifest of artifact type %s, got %s", artifactType, describe(doc))
+		return Manifest{}, missing(ManifestType, "expected a manifest of artifact type %s, got %s", artifactType, describe(doc))
 	}
 	m := Manifest{Annotations: doc.Annotations}
 	zips, sumsLayers := 0, 0
@@ -296,7 +296,7 @@ func blobsOf(doc document) []ocispec.Descriptor {
 func checkManifest(m Manifest, zips, sumsLayers int) error {
 	switch {
 	case zips == 0:
-		return formatError("manifest has no layer of type %s", MediaTypeZip)
+		return missing(ZipLayer, "manifest has no layer of type %s", MediaTypeZip)
 	case zips > 1:
 		return formatError("manifest has %d layers of type %s, want 1", zips, MediaTypeZip)
 	case sumsLayers > 1:

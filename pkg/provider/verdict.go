@@ -28,6 +28,9 @@ const (
 	TrustBad Trust = "bad"
 )
 
+// Trusts lists all results of verification, from the weakest to the strongest.
+var Trusts = []Trust{TrustBad, TrustRevoked, TrustUntrusted, TrustUnsigned, TrustUnknown, TrustUnpinned, TrustExpired, TrustSigned}
+
 // Verdict is the result of verifying the signature of a release. The zero value means
 // that the signature was not verified.
 type Verdict struct {
@@ -48,6 +51,10 @@ type Verdict struct {
 	// Warning is a sentence for users if the release was accepted despite a problem
 	// with its signature. Otherwise, it is empty.
 	Warning string
+	// KeyChange describes how the signature differs from the previous version's: a
+	// different key, or no key that verifies it. It is part of Warning. It is empty if
+	// the signatures were not compared, or if both are by the same key.
+	KeyChange string
 }
 
 // String returns a short text, such as "signed by FINGERPRINT" or "unsigned".

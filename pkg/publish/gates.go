@@ -48,10 +48,12 @@ type Candidate struct {
 	Signer artifact.Signer
 }
 
-// HeldError reports that a gate holds a release, which becomes or stays pending.
+// HeldError reports that a release is held, which means that it becomes or stays pending.
 type HeldError struct {
+	// Gate is the name of the gate that holds the release. It is empty if a rule of the
+	// caller holds it.
 	Gate string
-	// Reason is the explanation that the gate returned. It is empty if the gate failed.
+	// Reason is the explanation of the gate or rule. It is empty if the gate failed.
 	Reason string
 	// Err is the reason the gate failed.
 	Err error
@@ -60,6 +62,9 @@ type HeldError struct {
 func (e *HeldError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("held because gate %q failed: %v", e.Gate, e.Err)
+	}
+	if e.Gate == "" {
+		return "held: " + e.Reason
 	}
 	return fmt.Sprintf("held by gate %q: %s", e.Gate, e.Reason)
 }

@@ -147,12 +147,15 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 	if a.find == nil {
 		return c, nil
 	}
-	if c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository); err != nil {
-		kind := provider.Unknown
-		if errors.Is(err, exec.ErrNotFound) {
-			kind = provider.Denied // the program that stores the credentials is missing
-		}
-		return c, provider.Errorf(kind, "looking up credentials for %s: %w", a.at.Registry, err)
+	c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository)
+	if errors.Is(err, exec.ErrNotFound) {
+		// The program that stores the credentials is missing. Public content needs none.
+		missing := provider.Errorf(provider.Denied, "looking up credentials for %s: %w", a.at.Registry, err)
+		a.state.missing.Store(&missing)
+		return Credential{}, nil
+	}
+	if err != nil {
+		return c, fmt.Errorf("looking up credentials for %s: %w", a.at.Registry, err)
 	}
 	if c.hasSecret() {
 		a.state.lastUsed.Store(&c)

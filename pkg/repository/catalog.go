@@ -76,7 +76,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 func catalog(ctx context.Context, from *remote.Registry) ([]string, error) {
 	var all []string
 	pages, size := 0, 0
-	err := from.Repositories(ctx, "", func(page []string) error {
+	err := from.Repositories(withPages(ctx), "", func(page []string) error {
 		for _, name := range page {
 			size += len(name)
 		}

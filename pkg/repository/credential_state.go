@@ -19,6 +19,10 @@ type credentialState struct {
 	lastUsed atomic.Pointer[Credential]
 	// isBasic reports whether the registry uses basic authentication.
 	isBasic atomic.Bool
+	// missing points to the reason that no credentials could be looked up. It is nil if
+	// they could. Anonymous requests are sent then, and errors about missing access
+	// contain the reason.
+	missing atomic.Pointer[error]
 
 	mu sync.Mutex
 	// sent contains the credentials from the latest requests.

@@ -197,7 +197,11 @@ func (s *credentialState) translate(err error) error {
 	}
 	sent := s.recorded()
 	err = translated(err, sent)
-	return text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
+	err = text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
+	if missing := s.missing.Load(); missing != nil && errors.Is(err, provider.ErrDenied) {
+		err = fmt.Errorf("%w; %w", err, *missing)
+	}
+	return err
 }
 
 func translated(err error, sent text.Secrets) error {

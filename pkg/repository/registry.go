@@ -150,7 +150,7 @@ func (r *remoteRepository) Tags(ctx context.Context) (all []string, err error) {
 func (r *remoteRepository) tags(ctx context.Context) ([]string, error) {
 	var all []string
 	size := 0
-	err := r.remote.Tags(ctx, "", func(page []string) error {
+	err := r.remote.Tags(withPages(ctx), "", func(page []string) error {
 		for _, tag := range page {
 			size += len(tag)
 		}

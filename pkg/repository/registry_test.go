@@ -17,7 +17,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
-	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -46,16 +45,39 @@ func TestTagsByPages(t *testing.T) {
 	}
 }
 
-func TestTagsWithoutEnd(t *testing.T) {
+// TestRepeatedPage checks that a list ends if its next page was already read, even if the
+// link spells the URL differently.
+func TestRepeatedPage(t *testing.T) {
 	t.Parallel()
-	patience.SkipIfShort(t)
-	s := newServer(t, registrytest.Options{})
-	s.Misbehave(registrytest.Tags, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
-		w.Header().Set("Link", fmt.Sprintf(`<%s?last=a>; rel="next"`, r.URL.Path))
-		_, _ = io.WriteString(w, `{"tags":["1.0.0"]}`)
-	}, -1)
-	if _, err := s.open(t).Tags(t.Context()); err == nil {
-		t.Error("no error")
+	for _, link := range []string{"%s?last=a&n=1", "%s?n=1&last=a", "../../../..%s?n=1&last=a#x", "%s"} {
+		s := newServer(t, registrytest.Options{})
+		s.Misbehave(registrytest.Tags, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+			next := fmt.Sprintf(link, r.URL.Path)
+			if r.URL.RawQuery == "" && link != "%s" {
+				next = r.URL.Path + "?last=a&n=1"
+			}
+			w.Header().Set("Link", "<"+next+`>; rel="next"`)
+			_, _ = io.WriteString(w, `{"tags":["1.0.0"]}`)
+		}, -1)
+		tags, err := s.open(t).Tags(t.Context())
+		if n := s.Requests()[registrytest.Tags]; err != nil || len(tags) == 0 || tags[0] != "1.0.0" || n > 2 {
+			t.Errorf("%s: %d requests, %v, %v", link, n, tags, err)
+		}
+	}
+}
+
+// TestLongLink checks that a link with a very long URL is refused with a short message.
+func TestLongLink(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"<%s/>; rel=next", "%s", "<https://other.example/%s>"} {
+		s := newServer(t, registrytest.Options{})
+		s.Misbehave(registrytest.Tags, func(w http.ResponseWriter, _ *http.Request, _ http.HandlerFunc) {
+			w.Header().Set("Link", fmt.Sprintf(link, strings.Repeat("a/", 450_000)))
+			_, _ = io.WriteString(w, `{"tags":["1.0.0"]}`)
+		}, -1)
+		if _, err := s.open(t).Tags(t.Context()); err == nil || !strings.Contains(err.Error(), "next page: URL exceeds 16384 bytes") || len(err.Error()) > 1000 {
+			t.Errorf("%.10s: got %.2000v", link, err)
+		}
 	}
 }
 

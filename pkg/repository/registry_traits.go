@@ -43,7 +43,7 @@ func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest)
 
 func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	var all []ocispec.Descriptor
-	err := r.remote.Referrers(ctx, ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
+	err := r.remote.Referrers(withPages(ctx), ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
 		if all = append(all, page...); len(all) > maxReferrers {
 			return fmt.Errorf("list exceeds %d referrers", maxReferrers)
 		}

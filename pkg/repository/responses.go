@@ -76,6 +76,9 @@ func checkResponse(req *http.Request, resp *http.Response) error {
 	values := listValues(req)
 	switch {
 	case values > 0:
+		if err := checkNextPage(req, resp); err != nil {
+			return err
+		}
 		return readList(req, resp, values)
 	case isHTML(resp.Header) || isManifest(req):
 		return checkPage(req, resp)

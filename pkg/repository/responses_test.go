@@ -123,11 +123,11 @@ func TestTruncatedLists(t *testing.T) {
 	}
 }
 
-// pages responds to each request with the same page of a list, which links to a next
+// pages responds to each request with the same page of a list, which links to a new
 // page.
 func pages(contentType, text string) origintest.Fault {
 	return func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
-		w.Header().Set("Link", fmt.Sprintf(`<%s?more=1>; rel="next"`, r.URL.Path))
+		w.Header().Set("Link", fmt.Sprintf(`<%s?more=%s1>; rel="next"`, r.URL.Path, r.URL.Query().Get("more")))
 		w.Header().Set("Content-Type", contentType)
 		_, _ = io.WriteString(w, text)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -88,6 +89,22 @@ func (e *originError) Error() string {
 }
 
 func (e *originError) Unwrap() error { return e.err }
+
+// problem describes the error for clients, without details that only concern the server's
+// operator.
+func (e *originError) problem() string {
+	label := errorLabel(e.err)
+	if status, ok := responseStatus(e.err); ok {
+		return fmt.Sprintf("responded with %d %s", status, http.StatusText(status))
+	}
+	switch label {
+	case "network", "timeout":
+		return "is unreachable (" + label + ")"
+	case "content":
+		return "sent invalid content"
+	}
+	return "did not provide the release or its versions (" + label + ")"
+}
 
 // versions returns the versions of a provider or module in its origin.
 func (o *origins) versions(ctx context.Context, a provider.Address) ([]provider.Version, cacheState, error) {

@@ -270,8 +270,23 @@ func TestPullThroughWrongSums(t *testing.T) {
 		r.Edit = func(_ provider.Platform, document map[string]any) { document["shasum"] = strings.Repeat("0", 64) }
 	})
 	got := w.get(t, mirrored+"1.2.0.json")
-	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "is unreachable (content)") {
+	if got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org sent invalid content; ") {
 		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestPullThroughNotFound checks that responses with status 404 aren't reported as an
+// unreachable origin.
+func TestPullThroughNotFound(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []origintest.Kind{origintest.Package, origintest.Sums} {
+		w := newPullThrough(t, newLayout)
+		w.offer(t, "1.2.0", 1000)
+		w.origin.Misbehave(kind, status(http.StatusNotFound), -1)
+		got := w.get(t, mirrored+"1.2.0.json")
+		if text := got.Body.String(); strings.Contains(text, "unreachable") || got.Code != http.StatusNotFound && !strings.Contains(text, "responded with 404 Not Found") {
+			t.Errorf("%s: got %d %s", kind, got.Code, text)
+		}
 	}
 }
 
@@ -289,13 +304,13 @@ func TestPullThroughDown(t *testing.T) {
 	if versions := document[map[string]map[string]any](t, got)["versions"]; len(versions) != 1 {
 		t.Errorf("got %v", versions)
 	}
-	if !strings.Contains(got.Header().Get("Warning"), "the origin registry is unreachable") || w.last().Stale == nil {
+	if !strings.Contains(got.Header().Get("Warning"), "the origin registry responded with 500 Internal Server Error, so its versions are missing") || w.last().Stale == nil {
 		t.Errorf("not marked as stale: %v", got.Header())
 	}
 	document[any](t, w.get(t, mirrored+"1.0.0.json"))
 	before := w.origin.Requests()[origintest.Versions]
 	for _, path := range []string{mirrored + "1.2.0.json", archiveOf("1.2.0", plan9)} {
-		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org is unreachable (server)") {
+		if got := w.get(t, path); got.Code != http.StatusBadGateway || !strings.Contains(got.Body.String(), "the origin registry registry.opentofu.org responded with 500 Internal Server Error; ") {
 			t.Errorf("%s: got %d %s", path, got.Code, got.Body)
 		}
 	}

@@ -56,7 +56,7 @@ func statusOf(err error) (status int, text string) {
 	case isUpstream && pullthrough.IsMissing(upstream.err):
 		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s doesn't have all files of this version; see the server log for details", upstream.host.ForDisplay())
 	case isUpstream:
-		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s is unreachable (%s); see the server log for details", upstream.host.ForDisplay(), errorLabel(upstream.err))
+		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s %s; see the server log for details", upstream.host.ForDisplay(), upstream.problem())
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "the repository did not respond in time; try again later"
 	case errors.Is(err, provider.ErrDenied):
@@ -130,8 +130,8 @@ func (x *exchange) setCacheHeaders(s cacheState) {
 
 // staleWarning returns the Warning header for outdated data.
 func staleWarning(stale error) string {
-	if _, upstream := errors.AsType[*originError](stale); upstream {
-		return `110 - "the origin registry is unreachable, so its versions are missing"`
+	if upstream, ok := errors.AsType[*originError](stale); ok {
+		return `110 - "the origin registry ` + upstream.problem() + `, so its versions are missing"`
 	}
 	return `110 - "the repository is unreachable, so this data is stale"`
 }

@@ -211,7 +211,8 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if a.Source == "" {
 		if !isModule(a.Provider) { // module registries have no signatures
 			policy.History = x.history(a, s, repo)
-			options.Verify = policy.VerifyOffered
+			options.Verify = s.KeyChange.refusing(policy.VerifyOffered)
+			options.Gates = s.KeyChange.holding(x.Declaration.gates)
 		}
 		o := x.Options
 		o.Source = src

@@ -30,28 +30,31 @@ const maxNumber = 1_000_000
 func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
 // parseArguments calls the function in parse for each argument of a block, in file
-// order. It returns an error for arguments without a function and for missing required
-// arguments. at is the range of the block.
+// order. It returns all errors, including errors for arguments without a function and for
+// missing required arguments. A required argument is not missing if its name is misspelled. at is the range of the block.
 func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
+	var errs []error
+	known, misspelled := slices.Sorted(maps.Keys(parse)), map[string]bool{}
 	for _, a := range sorted {
 		read, ok := parse[a.Name]
-		if !ok {
-			return unknown(a.NameRange, fmt.Sprintf("unknown argument %q in this %s block", a.Name, block), a.Name, slices.Sorted(maps.Keys(parse)))
-		}
-		if block != "target" && isTemplate(a.Expr) {
-			return stricthcl.Wrong(a.Expr.Range(), "functions and ${ are supported only in target blocks")
-		}
-		if err := read(a); err != nil {
-			return err
+		switch {
+		case !ok:
+			nearest, _ := text.Nearest(a.Name, known)
+			misspelled[nearest] = true
+			errs = append(errs, unknown(a.NameRange, fmt.Sprintf("unknown argument %q in this %s block", a.Name, block), a.Name, known))
+		case block != "target" && isTemplate(a.Expr):
+			errs = append(errs, stricthcl.Wrong(a.Expr.Range(), "functions and ${ are supported only in target blocks"))
+		default:
+			errs = append(errs, read(a))
 		}
 	}
 	for _, name := range required {
-		if arguments[name] == nil {
-			return stricthcl.Wrong(at, "missing argument %s in this %s block", name, block)
+		if arguments[name] == nil && !misspelled[name] {
+			errs = append(errs, stricthcl.Wrong(at, "missing argument %s in this %s block", name, block))
 		}
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // into returns a function that stores the value that read returns.

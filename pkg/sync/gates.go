@@ -20,13 +20,14 @@ import (
 
 // readGates reads the gate blocks.
 func (d *Declaration) readGates(blocks []labeled) error {
+	var errs []error
 	for _, b := range blocks {
 		g := gate.Gate{Name: b.Label, Named: true}
-		if !targetName.MatchString(g.Name) {
-			return stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name)
-		}
-		if d.gates.Has(g.Name) {
-			return stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name)
+		switch {
+		case !targetName.MatchString(g.Name):
+			errs = append(errs, stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name))
+		case d.gates.Has(g.Name):
+			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name))
 		}
 		onExpiry := ""
 		err := parseArguments("gate", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
@@ -38,13 +39,11 @@ func (d *Declaration) readGates(blocks []labeled) error {
 			"env":       into(&g.Env, readVariables),
 			"on_expiry": into(&onExpiry, oneOf[string]("report", "deny")),
 		}, "command")
-		if err != nil {
-			return err
-		}
+		errs = append(errs, err)
 		g.DenyExpired = onExpiry == "deny"
 		d.gates = append(d.gates, g)
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // readCommand reads a program and its arguments, which can contain duplicates.
@@ -142,13 +141,16 @@ func (d *decider) decideExpired(i int) {
 	}
 }
 
-// gated changes the result of an action if a gate has denied the release or kept it
-// pending. It then adds the reason to stopped, under the name of the repository that
+// gated changes the result of an action if a gate or the rule for changed keys has denied
+// the release or kept it pending. It then adds the reason to stopped, under the name of the repository that
 // did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
 	case held != nil && r.Err == nil:
 		r.Action.Kind, r.Action.Tag, r.Action.Reason = Stage, r.Published.Tag, held.Error()
+		if r.Published.Status == publish.Unchanged {
+			r.Action.Kind = Pending
+		}
 	case r.Published.Status == publish.Denied:
 		r.Action.Kind, r.Action.Reason = Skip, r.Published.Denial.String()
 	default:

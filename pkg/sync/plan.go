@@ -10,6 +10,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -128,11 +129,13 @@ func (o Options) withDefaults() Options {
 // overwrite each other's tags. It also returns an error if the target of a module has
 // no template for modules.
 func (d *Declaration) CheckRepositories(wanted []Wanted) error {
+	var errs []error
 	taken := map[string]string{}
 	for _, w := range wanted {
 		for _, t := range d.targetsOf(w.Settings) {
 			if !t.takes(w.Address) {
-				return provider.Errorf(provider.Misuse, "%s: module %s is mirrored to target %q, which lacks the argument modules", w.Requirements[0].From, w.Address, t.Name)
+				errs = append(errs, provider.Errorf(provider.Misuse, "%s: module %s is mirrored to target %q, which lacks the argument modules", w.Requirements[0].From, w.Address, t.Name))
+				continue
 			}
 			ref, err := t.repository(w.Address)
 			if err != nil {
@@ -140,12 +143,12 @@ func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 			}
 			name := w.Address.String() + " in target " + t.Name
 			if other := taken[ref.String()]; other != "" {
-				return provider.Errorf(provider.Misuse, "%s and %s use the same repository %s; use more variables in the target templates", other, name, ref)
+				errs = append(errs, provider.Errorf(provider.Misuse, "%s and %s use the same repository %s; use more variables in the target templates", other, name, ref))
 			}
 			taken[ref.String()] = name
 		}
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // add adds the actions for a provider. It keeps only repositories that an action

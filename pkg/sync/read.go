@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"cmp"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -68,8 +67,9 @@ type plain struct {
 
 // Read reads a declaration. If the file name ends in ".json", the declaration must use
 // HCL 2's JSON syntax. Otherwise, it must use the native syntax. env looks up
-// environment variables, like [os.LookupEnv]. Errors about the content have a position
-// and the kind [provider.Malformed]. Read also returns file system errors.
+// environment variables, like [os.LookupEnv]. Errors about the content have the kind
+// [provider.Malformed] and report all problems with their positions, except that syntax
+// errors hide other problems. Read also returns file system errors.
 func Read(path string, env func(string) (string, bool)) (*Declaration, error) {
 	data, err := bounded.ReadFile(path, maxFile)
 	if err != nil {
@@ -83,17 +83,19 @@ func parse(path string, data []byte, env func(string) (string, bool)) (*Declarat
 	if strings.HasSuffix(path, ".json") {
 		parseBody = func(path string, data []byte) (hcl.Body, error) { return stricthcl.ParseJSON(path, data, labels) }
 	}
-	body, err := parseBody(path, data)
-	if err != nil {
-		return nil, err
+	body, syntax := parseBody(path, data)
+	if body == nil {
+		return nil, syntax
 	}
 	var f file
-	if err := stricthcl.DecodeBody(path, body, &f); err != nil {
-		return nil, err
-	}
+	syntax = stricthcl.Join(syntax, stricthcl.DecodeBody(path, body, &f))
 	d := &Declaration{Path: path, Digest: digest.FromBytes(data), named: map[provider.Address]*block{}}
-	if err := cmp.Or(
-		d.readHeader(f), d.readTargets(f.Targets, env), d.readSettings(f),
+	var wrongTargets error
+	if syntax == nil || len(f.Targets) > 0 { // a target block without a label was dropped
+		wrongTargets = d.readTargets(f.Targets, env)
+	}
+	if err := stricthcl.Join(
+		syntax, wrongTargets, d.readHeader(f), d.readSettings(f),
 		d.readDenials("deny", f.Denials), d.readDenials("deny_module", f.ModuleDenials), d.readGates(f.Gates), d.readPrune(f.Prune), d.readNotify(f.Notify),
 	); err != nil {
 		return nil, err
@@ -107,8 +109,9 @@ func (d *Declaration) start() hcl.Range { return hcl.Range{Filename: d.Path, Sta
 // readHeader reads the arguments outside blocks.
 func (d *Declaration) readHeader(f file) error {
 	start := d.start()
+	var missing error
 	if f.Version == nil {
-		return stricthcl.Wrong(start, "missing argument version; add version = %d", formatVersion)
+		missing = stricthcl.Wrong(start, "missing argument version; add version = %d", formatVersion)
 	}
 	arguments := hcl.Attributes{}
 	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Terraform, f.Roots} {
@@ -116,7 +119,7 @@ func (d *Declaration) readHeader(f file) error {
 			arguments[a.Name] = a
 		}
 	}
-	return parseArguments("", start, arguments, map[string]func(*hcl.Attribute) error{
+	return stricthcl.Join(missing, parseArguments("", start, arguments, map[string]func(*hcl.Attribute) error{
 		"$schema": func(a *hcl.Attribute) error { _, err := stricthcl.String(a.Name, a.Expr); return err },
 		"version": func(a *hcl.Attribute) error {
 			if n, err := number(0)(a); err != nil || n != formatVersion {
@@ -129,7 +132,7 @@ func (d *Declaration) readHeader(f file) error {
 		"lock_files": into(&d.LockFiles, d.paths),
 		"terraform":  into(&d.Terraform, boolean),
 		"roots":      into(&d.Roots, d.paths),
-	})
+	}))
 }
 
 // path reads a path that is relative to the declaration.
@@ -182,31 +185,31 @@ func literal(dir, pattern string) string {
 // readDenials reads the deny blocks of one kind.
 func (d *Declaration) readDenials(kind string, blocks []labeled) error {
 	seen := map[string]string{}
+	var errs []error
 	for _, b := range blocks {
 		denial := Denial{Position: position(b.Range)}
 		var err error
-		if denial.Pattern, err = readPattern(kind, b); err != nil {
-			return err
-		}
+		denial.Pattern, err = readPattern(kind, b)
 		var versions []provider.Constraint
-		err = parseArguments(kind, b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
+		err = stricthcl.Join(err, parseArguments(kind, b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
 			"versions": into(&versions, constraints),
 			"reason":   into(&denial.Reason, line),
 			"by":       into(&denial.By, line),
-		}, "versions", "reason")
-		if err != nil {
-			return err
+		}, "versions", "reason"))
+		if errs = append(errs, err); err != nil {
+			continue
 		}
 		for _, denial.Versions = range versions {
 			key := denial.Pattern.String() + " " + denial.Versions.String()
 			if other, duplicate := seen[key]; duplicate {
-				return stricthcl.Wrong(b.Range, "%s is already denied at %s", key, other)
+				errs = append(errs, stricthcl.Wrong(b.Range, "%s is already denied at %s", key, other))
+				continue
 			}
 			seen[key] = denial.Position
 			d.Denials = append(d.Denials, denial)
 		}
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 func (d *Declaration) readPrune(b *plain) error {

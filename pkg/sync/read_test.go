@@ -2,6 +2,7 @@ package sync_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -39,6 +40,7 @@ defaults {
   platforms  = ["linux_arm64", "linux_amd64"]
   min_age    = "7d"
   signatures = "require"
+  key_change = "refuse"
 }
 provider "hashicorp/aws" {
   versions    = ">= 5.0, != 5.71.0"
@@ -89,7 +91,7 @@ const completeJSON = `{
     "dr": {"repository": "${env(\"TOFU_OCI_SYNC_DR\")}/providers/{namespace}/{type}", "from": "main"},
     "main": {"repository": "ghcr.io/acme/providers/{namespace}/{type}"}
   },
-  "defaults": {"platforms": ["linux_arm64", "linux_amd64"], "min_age": "7d", "signatures": "require"},
+  "defaults": {"platforms": ["linux_arm64", "linux_amd64"], "min_age": "7d", "signatures": "require", "key_change": "refuse"},
   "provider": {
     "hashicorp/aws": {
       "versions": ">= 5.0, != 5.71.0", "latest": 10, "per_minor": 1, "prereleases": true, "platforms": "all", "min_age": "0s",
@@ -162,11 +164,11 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", path, diff)
 		}
 		wantAWS := sync.Settings{
-			Versions: constraint(t, ">= 5.0, != 5.71.0"), Latest: 10, PerMinor: 1, PreReleases: true, Signatures: trust.ModeOff, Stage: true, Targets: []string{"main"},
+			Versions: constraint(t, ">= 5.0, != 5.71.0"), Latest: 10, PerMinor: 1, PreReleases: true, Signatures: trust.ModeOff, KeyChange: sync.KeyChangeRefuse, Stage: true, Targets: []string{"main"},
 			Aliases: provider.Aliases{{Requested: aws, Stored: pattern(t, "registry.terraform.io/hashicorp/aws")}},
 		}
 		platforms := []provider.Platform{{OS: "linux", Arch: "amd64"}, {OS: "linux", Arch: "arm64"}}
-		wantAcme := sync.Settings{Platforms: platforms, MinAge: 7 * 24 * hour, Signatures: trust.ModeRequire, Targets: []string{"main", "dr"}}
+		wantAcme := sync.Settings{Platforms: platforms, MinAge: 7 * 24 * hour, Signatures: trust.ModeRequire, KeyChange: sync.KeyChangeRefuse, Targets: []string{"main", "dr"}}
 		wantOther := wantAcme
 		wantOther.Latest = 1
 		for address, want := range map[string]sync.Settings{"hashicorp/aws": wantAWS, "acme/rocket": wantAcme, "hashicorp/null": wantOther} {
@@ -212,7 +214,7 @@ func TestMinimal(t *testing.T) {
 	if d.Prune != nil || d.Notify != nil || d.Denials != nil {
 		t.Errorf("got %+v", d)
 	}
-	want := sync.Settings{Latest: 1, Signatures: trust.ModeWarn, Targets: []string{"main"}}
+	want := sync.Settings{Latest: 1, Signatures: trust.ModeWarn, KeyChange: sync.KeyChangeHold, Targets: []string{"main"}}
 	if diff := cmp.Diff(want, d.Settings(nouns.Address(t, "hashicorp/null")), compareConstraints); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -297,7 +299,7 @@ func TestErrors(t *testing.T) {
 		"repository as number":   {"version = 1\ntarget \"a\" {\n  repository = 1\n}\n", "mirror.hcl:3:16: repository must be a string"},
 
 		"argument of a provider":  {minimal + "provider \"a/b\" {\n  version = \"1.0\"\n}\n", `mirror.hcl:6:3: unknown argument "version" in this provider block; did you mean "versions"?`},
-		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, attestations, latest, min_age, `},
+		"argument of defaults":    {minimal + "defaults {\n  xyz = 1\n}\n", `mirror.hcl:6:3: unknown argument "xyz" in this defaults block: must be one of alias, attestations, key_change, latest, min_age, `},
 		"repeated in a block":     {minimal + "defaults {\n  stage = true\n  stage = true\n}\n", "mirror.hcl:7:3: Attribute redefined"},
 		"two in a line":           {minimal + "defaults { stage = true, latest = 2 }\n", "mirror.hcl:5:24: "},
 		"pattern":                 {minimal + "provider \"a\" {\n}\n", "mirror.hcl:5:10: "},
@@ -368,6 +370,74 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestAllErrors checks that an error lists all problems in the order of the file, that one
+// mistake causes only one problem, and that long lists are cut.
+func TestAllErrors(t *testing.T) {
+	t.Parallel()
+	const text = `trust = "a.hcl"
+trust = "b.hcl"
+source = []
+target "main" {
+  repositry = "ghcr.io/{type}"
+}
+target "dr" {
+  repository = "ghcr.io/dr/{type}"
+  from       = "man"
+}
+provider "hashicorp/*" {
+  min_age   = "7 days"
+  platforms = ["linux", "darwin_arm64", "windows"]
+  targets   = ["main", "dr", "other"]
+}
+provider "hashicorp/*" {
+}
+provider "a@1" {
+  latest = -1
+}
+module "x" {
+}
+deny "acme/rocket" {
+  versions = "x"
+}
+gate "" {
+  on = ["merge"]
+}
+prune {
+  mode     = "all"
+  keep_for = 1
+}
+notify {
+}
+defaults {
+  key_change = "held"
+}
+`
+	var got []string
+	_, err := parse(text)
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimPrefix(strings.TrimSpace(line), "mirror.hcl:")
+		got = append(got, line[:min(len(line), 30)])
+	}
+	want := []string{
+		"1:1: missing argument version;", "2:1: Attribute redefined: The ", "3:1: Unsupported argument: An ", `5:3: unknown argument "reposit`, `9:16: unknown target "man"; di`,
+		"12:15: min_age: invalid durati", "13:16: platforms: invalid plat", "13:41: platforms: invalid plat", `14:30: unknown target "other":`, `16:10: duplicate provider "reg`,
+		"18:10: invalid provider patter", "19:12: latest must be a whole ", `21:8: invalid module pattern "`, "23:6: missing argument reason ", "24:14: versions: invalid versi",
+		`26:6: invalid name "": must co`, "26:6: missing argument command", `27:9: on: unknown value "merge`, `30:14: unknown mode "all": mus`, "31:14: keep_for must be a stri", "and 2 more",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s\n%v", diff, err)
+	}
+	_, err = parse(minimal + strings.Repeat("defalts {\n}\n", 1000))
+	if lines := strings.Split(fmt.Sprint(err), "\n"); len(lines) != 21 || lines[20] != "and 980 more" || !strings.HasPrefix(lines[1], "mirror.hcl:7:1: Unsupported block type") {
+		t.Errorf("%d lines: %v", len(lines), err)
+	}
+	// The JSON syntax has the same rules.
+	_, err = parse(`{"version": 2, "target": {"a": {"repository": "x.io/{type}"}}, "defaults": {"latest": "1", "stage": 1, "y": 2}, "x": 1}`)
+	if n := strings.Count(fmt.Sprint(err), "mirror.hcl.json:1:"); n != 5 {
+		t.Errorf("%d problems, want 5: %v", n, err)
+	}
+}
+
 func TestReadFileErrors(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -403,7 +473,7 @@ func FuzzRead(f *testing.F) {
 			t.Error("the target is missing")
 		}
 		for _, w := range []string{"hashicorp/aws", "acme/rocket"} {
-			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 12 {
+			if s := d.Settings(nouns.Address(t, w)); len(s.Targets) == 0 || s.Latest < 0 || len(d.Explain(nouns.Address(t, w))) != 13 {
 				t.Errorf("got %+v", s)
 			}
 		}

@@ -74,7 +74,7 @@ func (g generator) settings(targets object) object {
 	return g.subset(object{
 		"versions": some(g, "~> 5.0", ">= 1.0, != 1.2.3"), "latest": some[any](g, 0, 1, 10, "all"), "per_minor": some[any](g, 1, 2, "all"),
 		"prereleases": g.IntN(2) == 0, "platforms": some[any](g, "all", []any{"linux_amd64", "darwin_arm64"}), "min_age": some(g, "0s", "7d", "1h30m"),
-		"signatures": some(g, "require", "warn", "off"), "attestations": some(g, "fetch", "require", "off"), "sbom": some(g, "auto", "off"), "stage": g.IntN(2) == 0, "targets": slices.Collect(func(yield func(any) bool) {
+		"signatures": some(g, "require", "warn", "off"), "key_change": some(g, "hold", "warn", "refuse"), "attestations": some(g, "fetch", "require", "off"), "sbom": some(g, "auto", "off"), "stage": g.IntN(2) == 0, "targets": slices.Collect(func(yield func(any) bool) {
 			for _, name := range slices.Sorted(maps.Keys(targets)) {
 				if !yield(name) {
 					return
@@ -87,7 +87,7 @@ func (g generator) settings(targets object) object {
 
 func (g generator) moduleSettings(targets object) object {
 	s := g.settings(targets)
-	for _, name := range []string{"platforms", "signatures", "attestations", "sbom", "alias"} {
+	for _, name := range []string{"platforms", "signatures", "key_change", "attestations", "sbom", "alias"} {
 		delete(s, name)
 	}
 	return s

@@ -37,6 +37,8 @@ type Settings struct {
 	MinAge time.Duration
 	// Signatures specifies which signatures are required.
 	Signatures trust.Mode
+	// KeyChange specifies what happens to releases whose signing key has changed.
+	KeyChange KeyChange
 	// Attestations specifies whether attestations are published, and whether they are
 	// required.
 	Attestations publish.AttestationMode
@@ -89,7 +91,7 @@ type attribute struct {
 const auto, off = "auto", "off"
 
 // onlyProviders contains the arguments that module blocks don't have.
-var onlyProviders = []string{"platforms", "signatures", "attestations", "sbom", "alias"}
+var onlyProviders = []string{"platforms", "signatures", "key_change", "attestations", "sbom", "alias"}
 
 // onlyModules contains the arguments that only module blocks have.
 var onlyModules = []string{"dependencies"}
@@ -116,6 +118,7 @@ var attributes = []attribute{
 	}),
 	simple("min_age", func(s *Settings) *time.Duration { return &s.MinAge }, age, formatAge),
 	simple("signatures", func(s *Settings) *trust.Mode { return &s.Signatures }, oneOf[trust.Mode](string(trust.ModeRequire), string(trust.ModeWarn), string(trust.ModeOff)), func(m trust.Mode) string { return string(m) }),
+	simple("key_change", func(s *Settings) *KeyChange { return &s.KeyChange }, oneOf[KeyChange](string(KeyChangeHold), string(KeyChangeWarn), string(KeyChangeRefuse)), func(k KeyChange) string { return string(k) }),
 	simple("attestations", func(s *Settings) *publish.AttestationMode { return &s.Attestations }, func(a *hcl.Attribute) (publish.AttestationMode, error) {
 		mode, err := oneOf[publish.AttestationMode](string(publish.AttestationsFetch), string(publish.AttestationsRequire), off)(a)
 		if mode == off {
@@ -202,7 +205,7 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 		known = append(known, t.Name)
 	}
 	names, err := list(a, func(s string) (string, error) { return s, nil })
-	if err != nil {
+	if err != nil || len(known) == 0 { // no target block is valid
 		return err
 	}
 	err = stricthcl.Strings(a.Name, a.Expr, func(name string, at hcl.Range) error {
@@ -240,47 +243,41 @@ func readPattern(kind string, b labeled) (p Pattern, err error) {
 // readSettings reads the defaults block, the provider blocks, and the module blocks.
 func (d *Declaration) readSettings(f file) (err error) {
 	if f.Defaults != nil {
-		if d.defaults, err = d.readBlock("defaults", f.Defaults.Range, f.Defaults.Arguments); err != nil {
-			return err
-		}
+		d.defaults, err = d.readBlock("defaults", f.Defaults.Range, f.Defaults.Arguments)
 	}
-	if err := cmp.Or(d.readBlocks("provider", f.Providers), d.readBlocks("module", f.Modules)); err != nil {
-		return err
-	}
+	err = stricthcl.Join(err, d.readBlocks("provider", f.Providers), d.readBlocks("module", f.Modules))
 	slices.SortStableFunc(d.patterns, func(a, b *block) int { return b.pattern.specificity() - a.pattern.specificity() })
-	return nil
+	return err
 }
 
 // readBlocks reads the provider or module blocks.
 func (d *Declaration) readBlocks(kind string, blocks []labeled) error {
 	seen := map[Pattern]int{}
+	var errs []error
 	for _, b := range blocks {
-		pattern, err := readPattern(kind, b)
-		if err != nil {
-			return err
+		read, err := d.readBlock(kind, b.Range, b.Arguments)
+		pattern, wrong := readPattern(kind, b)
+		if errs = append(errs, err, wrong); wrong != nil {
+			continue
 		}
 		if line, duplicate := seen[pattern]; duplicate {
-			return stricthcl.Wrong(b.Range, "duplicate %s %q: already used on line %d", kind, pattern, line)
+			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate %s %q: already used on line %d", kind, pattern, line))
+			continue
 		}
-		seen[pattern] = b.Range.Start.Line
-		read, err := d.readBlock(kind, b.Range, b.Arguments)
-		if err != nil {
-			return err
-		}
-		read.pattern = pattern
+		seen[pattern], read.pattern = b.Range.Start.Line, pattern
 		a, isAddress, err := pattern.address()
 		switch {
 		case err != nil:
-			return stricthcl.Wrong(b.Range, "%v", err)
+			errs = append(errs, stricthcl.Wrong(b.Range, "%v", err))
 		case isAddress:
 			d.named[a] = read
 		case pattern.specificity() == 0:
-			return stricthcl.Wrong(b.Range, "the pattern %q matches every %s; use the defaults block instead", pattern, kind)
+			errs = append(errs, stricthcl.Wrong(b.Range, "the pattern %q matches every %s; use the defaults block instead", pattern, kind))
 		default:
 			d.patterns = append(d.patterns, read)
 		}
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attributes) (*block, error) {
@@ -322,7 +319,7 @@ func (d *Declaration) Explain(a provider.Address) []Setting {
 
 // resolve returns the settings of a provider, and the position of each argument.
 func (d *Declaration) resolve(a provider.Address) (Settings, map[string]string) {
-	s := Settings{Latest: 1, Signatures: trust.ModeWarn}
+	s := Settings{Latest: 1, Signatures: trust.ModeWarn, KeyChange: KeyChangeHold}
 	for _, t := range d.Targets {
 		s.Targets = append(s.Targets, t.Name)
 	}

@@ -48,22 +48,22 @@ defaults {
 		"registry.terraform.io/hashicorp/aws": {
 			{"versions", "~> 5.0", "mirror.hcl:16"}, {"latest", "3", "mirror.hcl:11"}, {"per_minor", "all", "mirror.hcl:17"},
 			{"prereleases", "true", "mirror.hcl:27"}, {"platforms", "all", "mirror.hcl:15"}, {"min_age", "1h30m", "mirror.hcl:8"},
-			{"signatures", "require", "mirror.hcl:28"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", "none", "mirror.hcl:18"},
+			{"signatures", "require", "mirror.hcl:28"}, {"key_change", "hold", "default"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", "none", "mirror.hcl:18"},
 		},
 		"registry.terraform.io/acme/rocket": {
 			{"versions", "any", "default"}, {"latest", "0", "mirror.hcl:7"}, {"per_minor", "2", "mirror.hcl:25"},
 			{"prereleases", "true", "mirror.hcl:27"}, {"platforms", "all", "default"}, {"min_age", "1h30m", "mirror.hcl:8"},
-			{"signatures", "require", "mirror.hcl:28"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
+			{"signatures", "require", "mirror.hcl:28"}, {"key_change", "hold", "default"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
 		},
 		"registry.terraform.io/hashicorp/null": {
 			{"versions", "any", "default"}, {"latest", "3", "mirror.hcl:11"}, {"per_minor", "2", "mirror.hcl:25"},
 			{"prereleases", "true", "mirror.hcl:27"}, {"platforms", "linux_amd64, windows_386", "mirror.hcl:12"}, {"min_age", "1h30m", "mirror.hcl:8"},
-			{"signatures", "require", "mirror.hcl:28"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
+			{"signatures", "require", "mirror.hcl:28"}, {"key_change", "hold", "default"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "false", "default"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
 		},
 		"hashicorp/aws": {
 			{"versions", "any", "default"}, {"latest", "all", "mirror.hcl:26"}, {"per_minor", "2", "mirror.hcl:25"},
 			{"prereleases", "true", "mirror.hcl:27"}, {"platforms", "all", "default"}, {"min_age", "7d", "mirror.hcl:24"},
-			{"signatures", "require", "mirror.hcl:28"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "true", "mirror.hcl:21"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
+			{"signatures", "require", "mirror.hcl:28"}, {"key_change", "hold", "default"}, {"attestations", "off", "default"}, {"sbom", "off", "default"}, {"stage", "true", "mirror.hcl:21"}, {"targets", "main", "default"}, {"alias", alias, "mirror.hcl:29"},
 		},
 	} {
 		a := nouns.Address(t, address)

@@ -61,15 +61,19 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 		dir: filepath.Dir(d.Path), functions: functions(env),
 		blocks: map[string]labeled{}, byName: map[string]Target{}, repositories: map[template.Reference]string{},
 	}
+	var errs []error
 	for _, b := range blocks {
-		if err := r.read(b); err != nil {
-			return err
-		}
+		errs = append(errs, r.read(b))
 	}
 	for _, name := range r.names {
 		chain, err := r.chain(name)
 		if err != nil {
-			return err
+			t := r.byName[name] // other blocks can name this target
+			t.From = ""
+			chain = []Target{t}
+		}
+		if err != nil && !slices.ContainsFunc(errs, func(other error) bool { return other != nil && other.Error() == err.Error() }) {
+			errs = append(errs, err) // a wrong target can be part of several chains
 		}
 		for _, t := range chain {
 			if !slices.Contains(d.Targets, t) {
@@ -77,7 +81,7 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 			}
 		}
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 func (r *targets) read(b labeled) error {
@@ -100,26 +104,29 @@ func (r *targets) read(b labeled) error {
 			return err
 		},
 	}, "repository")
+	// Other blocks can name this target even if an argument is wrong.
+	r.blocks[t.Name], r.byName[t.Name] = b, t
+	r.names = append(r.names, t.Name)
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, sample := range samples {
 		if !t.takes(sample.address) {
 			continue
 		}
 		at := b.Arguments[sample.argument].Expr.Range()
 		ref, err := t.repository(sample.address)
-		if err != nil {
-			return stricthcl.Wrong(at, "%s: %v", sample.argument, err)
+		switch other, taken := r.repositories[ref]; {
+		case err != nil:
+			errs = append(errs, stricthcl.Wrong(at, "%s: %v", sample.argument, err))
+		case taken:
+			errs = append(errs, stricthcl.Wrong(at, "targets %q and %q use the same repository", other, t.Name))
+		default:
+			r.repositories[ref] = t.Name
 		}
-		if other, ok := r.repositories[ref]; ok {
-			return stricthcl.Wrong(at, "targets %q and %q use the same repository", other, t.Name)
-		}
-		r.repositories[ref] = t.Name
 	}
-	r.blocks[t.Name], r.byName[t.Name] = b, t
-	r.names = append(r.names, t.Name)
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // chain returns a target, preceded by the targets that it copies from.

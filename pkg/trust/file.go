@@ -39,51 +39,47 @@ type ruleBlock struct {
 
 // ParseRules parses a trust file. The file contains blocks trust "PATTERN" in HCL 2's
 // native syntax. Unknown or duplicate arguments are errors, as are two blocks with the
-// same pattern. file is the file name in errors. Errors have a position and the kind
-// [provider.Malformed].
+// same pattern. file is the file name in errors. Errors report all problems with their
+// positions, and have the kind [provider.Malformed].
 func ParseRules(file string, data []byte) (Rules, error) {
 	var f struct {
 		Blocks []ruleBlock `hcl:"trust,block"`
 	}
-	if err := stricthcl.Decode(file, data, &f); err != nil {
-		return nil, err
-	}
+	errs := []error{stricthcl.Decode(file, data, &f)}
 	var rules Rules
 	seen := map[provider.Pattern]int{}
 	for _, block := range f.Blocks {
 		rule, err := block.parse()
-		if err != nil {
-			return nil, err
-		}
-		if line, twice := seen[rule.Pattern]; twice {
-			return nil, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: already used on line %d", rule.Pattern, line)
+		errs = append(errs, err)
+		if line, twice := seen[rule.Pattern]; twice && rule.Pattern != (provider.Pattern{}) {
+			errs = append(errs, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: already used on line %d", rule.Pattern, line))
 		}
 		seen[rule.Pattern] = block.PatternRange.Start.Line
 		rules = append(rules, rule)
+	}
+	if err := stricthcl.Join(errs...); err != nil {
+		return nil, err
 	}
 	return rules, nil
 }
 
 func (b ruleBlock) parse() (rule Rule, err error) {
+	var errs []error
 	if rule.Pattern, err = provider.ParsePattern(b.Pattern); err != nil {
-		return rule, stricthcl.Wrong(b.PatternRange, "%v", err)
+		errs = append(errs, stricthcl.Wrong(b.PatternRange, "%v", err))
 	}
 	if b.Fingerprints != nil {
 		rule.Fingerprints, err = readFingerprints(b.Fingerprints)
+		errs = append(errs, err)
 	}
-	if err == nil {
-		err = readAction(b.Expired, &rule.Expired)
+	errs = append(errs, readAction(b.Expired, &rule.Expired), readAction(b.Unsigned, &rule.Unsigned))
+	if b.SignedSince != nil {
+		errs = append(errs, rule.readSince(b.SignedSince))
 	}
-	if err == nil {
-		err = readAction(b.Unsigned, &rule.Unsigned)
+	if b.Approval != nil || b.ApprovalKeys != nil {
+		errs = append(errs, rule.readApproval(b))
 	}
-	if err == nil && b.SignedSince != nil {
-		err = rule.readSince(b.SignedSince)
-	}
-	if err == nil && (b.Approval != nil || b.ApprovalKeys != nil) {
-		err = rule.readApproval(b)
-	}
-	return rule, err
+	return rule, stricthcl.Join(errs...)
 }
 
 // readApproval reads the arguments approval and approval_keys.
@@ -95,10 +91,9 @@ func (r *Rule) readApproval(b ruleBlock) (err error) {
 	if err == nil && text != "signed" {
 		err = stricthcl.Wrong(b.Approval.Expr.Range(), "approval must be \"signed\"")
 	}
-	if err == nil {
-		r.ApprovalKeys, err = readFingerprints(b.ApprovalKeys)
-	}
-	return err
+	keys, wrong := readFingerprints(b.ApprovalKeys)
+	r.ApprovalKeys = keys
+	return stricthcl.Join(err, wrong)
 }
 
 func readFingerprints(a *hcl.Attribute) (all []string, err error) {

@@ -25,25 +25,34 @@ type earlierKey struct {
 	version provider.Version
 }
 
-// changed returns a warning if a release and the version before it are signed by
-// different keys. Otherwise, it returns an empty string.
+// changed returns a warning if the version before a release is signed by a key, and that
+// key has not verifiably signed the release. Otherwise, it returns an empty string. If
+// the release already exists with a signature by the same key, the key was accepted
+// earlier.
 func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
-	if e == nil || !hasKey(v) || len(r.Packages) == 0 {
+	if e == nil || len(r.Packages) == 0 {
 		return ""
 	}
-	before, found := e.before(ctx, r.Address, r.Version)
+	before, exists, found := e.before(ctx, r.Address, r.Version)
 	if !found {
 		return ""
 	}
-	signer := e.signer(ctx, r.Address, before, r.Packages[0].Platform)
-	if signer == "" || signer == v.Fingerprint {
+	platform := r.Packages[0].Platform
+	signer := e.signer(ctx, r.Address, before, platform)
+	switch {
+	case signer == "":
+		return ""
+	case !hasKey(v):
+		return fmt.Sprintf("the existing version %s is signed by %s", before, signer)
+	case signer == v.Fingerprint, exists && e.signer(ctx, r.Address, r.Version, platform) == v.Fingerprint:
 		return ""
 	}
 	return fmt.Sprintf("the key has changed: the existing version %s is signed by %s", before, signer)
 }
 
-// before returns the newest version that is older than v.
-func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provider.Version) (provider.Version, bool) {
+// before returns the newest version that is older than v. exists reports whether v itself
+// exists.
+func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provider.Version) (before provider.Version, exists, found bool) {
 	// If the source doesn't have the provider, remember that the provider has no
 	// versions. Otherwise, later lookups would find releases that this run has
 	// published.
@@ -56,9 +65,9 @@ func (e *SignerHistory) before(ctx context.Context, a provider.Address, v provid
 	})
 	i := slices.IndexFunc(versions, func(w provider.Version) bool { return w.Compare(v) < 0 })
 	if i < 0 {
-		return provider.Version{}, false
+		return provider.Version{}, false, false
 	}
-	return versions[i], true
+	return versions[i], slices.Contains(versions, v), true
 }
 
 // signer returns the fingerprint of the key that signed a version, or an empty string

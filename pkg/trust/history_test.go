@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -75,6 +76,38 @@ func TestKeyChanged(t *testing.T) {
 		v, err := test.policy.VerifyOffered(t.Context(), now)
 		if warned := strings.Contains(v.Warning, "the key has changed: the existing version 0.9.0 is signed by "); err != nil || warned != test.warned {
 			t.Errorf("%s: got %q, %v", name, v.Warning, err)
+		}
+	}
+}
+
+// TestKeyChange checks which releases count as changed. A release without a verified
+// signature is a change, unless the trust file accepts unsigned releases.
+func TestKeyChange(t *testing.T) {
+	t.Parallel()
+	by := func(name string, keys ...string) provider.Release { return signed(t, world.signatures[name], keys...) }
+	existing := map[string]provider.Release{"0.9.0": by("ed25519", "ed25519")}
+	for name, test := range map[string]struct {
+		release  provider.Release
+		policy   trust.Policy
+		existing provider.Release
+		want     string
+	}{
+		"another key":       {release: by("rsa", "rsa"), want: "the key has changed: the existing version 0.9.0 is signed by "},
+		"the same key":      {release: by("ed25519", "ed25519")},
+		"no key":            {release: by("ed25519"), want: "the existing version 0.9.0 is signed by "},
+		"no signature":      {release: signed(t, nil), want: "the existing version 0.9.0 is signed by "},
+		"accepted unsigned": {release: signed(t, nil), policy: trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {\n  unsigned = \"accept\"\n}")}},
+		"accepted earlier":  {release: by("rsa", "rsa"), existing: by("rsa", "rsa")},
+		"another existing":  {release: by("rsa", "rsa"), existing: by("expired", "expired"), want: "the key has changed: "},
+	} {
+		releases := maps.Clone(existing)
+		if test.existing.Packages != nil {
+			releases[test.release.Version.String()] = test.existing
+		}
+		test.policy.History = &trust.SignerHistory{Source: &stored{releases: releases}}
+		v, err := test.policy.VerifyOffered(t.Context(), test.release)
+		if err != nil || !strings.HasPrefix(v.KeyChange, test.want) || (v.KeyChange == "") != (test.want == "") || !strings.HasSuffix(v.Warning, v.KeyChange) {
+			t.Errorf("%s: got %q, warning %q, %v", name, v.KeyChange, v.Warning, err)
 		}
 	}
 }

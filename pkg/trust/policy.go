@@ -34,7 +34,8 @@ type Policy struct {
 	// Rules contains the rules of a trust file.
 	Rules Rules
 	// History, if not nil, is used to compare the key that signed a release with the
-	// key that signed the previous version. If the keys differ, Verify adds a warning.
+	// key that signed the previous version. If the keys differ, or if only the previous
+	// version is signed, Verify adds a warning and sets the verdict's KeyChange.
 	// History is ignored if the keyring or a rule specifies the trusted keys.
 	History *SignerHistory
 	// Approvers, if not zero, requires that one of its keys has signed an approval of
@@ -145,20 +146,18 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 		}
 	}
 	if p.Mode != ModeOff && p.Keyring.IsZero() && !w.pinned {
-		verdict.Warning = sentence(verdict.Warning, p.History.changed(ctx, r, verdict))
+		if verdict.Trust != provider.TrustUnsigned || w.unsigned(r.Version) != accept {
+			verdict.KeyChange = p.History.changed(ctx, r, verdict)
+		}
+		verdict.Warning = sentence(verdict.Warning, verdict.KeyChange)
 	}
 	return verdict, nil
 }
 
-// ranks lists verdicts from the weakest to the strongest. If a release has several pieces
+// rank orders verdicts from the weakest to the strongest. If a release has several pieces
 // of evidence, the weakest verdict applies. If a document has several signatures, the
 // strongest verdict applies.
-var ranks = []provider.Trust{
-	provider.TrustBad, provider.TrustRevoked, provider.TrustUntrusted, provider.TrustUnsigned, provider.TrustUnknown,
-	provider.TrustUnpinned, provider.TrustExpired, provider.TrustSigned,
-}
-
-func rank(v provider.Verdict) int { return slices.Index(ranks, v.Trust) }
+func rank(v provider.Verdict) int { return slices.Index(provider.Trusts, v.Trust) }
 
 // sentence joins the non-empty parts of a reason.
 func sentence(parts ...string) string {

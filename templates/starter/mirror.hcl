@@ -32,6 +32,7 @@ defaults {
   platforms  = "all"  # or a list, such as ["linux_amd64", "darwin_arm64"]
   min_age    = "0s"   # or a longer duration, such as "7d", to hold back new versions
   signatures = "warn" # or "require"
+  key_change = "hold" # or "warn" or "refuse", for releases whose signing key has changed
 }
 
 # A block with an address selects a provider. A block with a pattern, such as hashicorp/*, only changes settings.

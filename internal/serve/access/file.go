@@ -74,11 +74,11 @@ type hostBlock struct {
 
 // parse parses a rules file in HCL 2's native syntax. Unknown and duplicate settings
 // are errors. A file without blocks is also an error, because the file might have been
-// truncated. Errors contain the file name and are of type *[stricthcl.Error].
+// truncated. Errors contain the file name and wrap a *[stricthcl.Error] for each problem.
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	var f file
 	if err := stricthcl.Decode(name, data, &f); err != nil {
-		return nil, err
+		return nil, err // required arguments can be nil
 	}
 	if len(f.Anonymous)+len(f.Tokens)+len(f.Issuers)+len(f.Hosts) == 0 {
 		return nil, stricthcl.Wrong(hcl.Range{Filename: name, Start: hcl.InitialPos},
@@ -98,31 +98,24 @@ type reader struct {
 	lines map[string]int
 }
 
-func (r *reader) read(f file) (err error) {
+// read converts all blocks, and returns the errors of all blocks.
+func (r *reader) read(f file) error {
+	var errs []error
 	for _, b := range f.Anonymous {
-		if err := r.once("an anonymous block", b.Range); err != nil {
-			return err
-		}
-		if r.rules.anonymous, err = readGrant("allow", b.Allow, b.Modules); err != nil {
-			return err
-		}
+		granted, err := readGrant("allow", b.Allow, b.Modules)
+		r.rules.anonymous = granted
+		errs = append(errs, r.once("an anonymous block", b.Range), err)
 	}
 	for _, b := range f.Tokens {
-		if err := r.token(b); err != nil {
-			return err
-		}
+		errs = append(errs, r.token(b))
 	}
 	for _, b := range f.Issuers {
-		if err := r.issuer(b); err != nil {
-			return err
-		}
+		errs = append(errs, r.issuer(b))
 	}
 	for _, b := range f.Hosts {
-		if err := r.host(b); err != nil {
-			return err
-		}
+		errs = append(errs, r.host(b))
 	}
-	return nil
+	return stricthcl.Join(errs...)
 }
 
 // once returns an error if a setting is repeated.

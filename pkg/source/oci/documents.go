@@ -38,7 +38,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 		return r, err
 	}
 	if len(platforms) == 0 {
-		return r, &artifact.FormatError{Problem: "the index lists no platforms"}
+		return r, &artifact.FormatError{Problem: "the index lists no platforms", Missing: artifact.PlatformPart}
 	}
 	for _, platform := range platforms {
 		f := found.Platforms[platform]

@@ -107,6 +107,9 @@ func (m *Modules) location(ctx context.Context, a provider.Address, v provider.V
 	if l.Source = response.Location; l.Source == "" {
 		l.Source = doc.Header.Get("X-Terraform-Get")
 	}
+	if err := httpclient.CheckLength(l.Source); err != nil {
+		return l, doc.Error(fmt.Errorf("location: %w", err))
+	}
 	if use := response.UseRegistryCredentials; use != nil {
 		l.IsArchive = true
 		if *use {
