@@ -61,10 +61,10 @@ func ListFiles(root *os.Root) ([]Entry, error) {
 	return all, err
 }
 
-// CopyFiles copies the listed files to an empty directory and flushes them to the disk.
-// If a file differs from its description before or after the copy, CopyFiles returns
-// [ErrChanged].
-func CopyFiles(ctx context.Context, to, from *os.Root, files []Entry) error {
+// CopyFiles copies the listed files to an empty directory. If flush is set, it flushes
+// them to the disk. If a file differs from its description before or after the copy,
+// CopyFiles returns [ErrChanged].
+func CopyFiles(ctx context.Context, to, from *os.Root, files []Entry, flush bool) error {
 	for _, f := range files {
 		dir := path.Dir(f.Name)
 		if err := to.MkdirAll(filepath.FromSlash(dir), copiedDirectory); err != nil {
@@ -75,13 +75,13 @@ func CopyFiles(ctx context.Context, to, from *os.Root, files []Entry) error {
 	group.SetLimit(copyConcurrency)
 	for _, f := range files {
 		if !f.IsDir() {
-			group.Go(func() error { return copyFile(ctx, to, from, f) })
+			group.Go(func() error { return copyFile(ctx, to, from, f, flush) })
 		}
 	}
 	return group.Wait()
 }
 
-func copyFile(ctx context.Context, to, from *os.Root, f Entry) error {
+func copyFile(ctx context.Context, to, from *os.Root, f Entry, flush bool) error {
 	name := filepath.FromSlash(f.Name)
 	src, err := from.Open(name)
 	if err != nil {
@@ -103,7 +103,10 @@ func copyFile(ctx context.Context, to, from *os.Root, f Entry) error {
 	if err := f.check(src); err != nil {
 		return err
 	}
-	return errors.Join(dst.Sync(), dst.Close())
+	if flush {
+		err = dst.Sync()
+	}
+	return errors.Join(err, dst.Close())
 }
 
 // check returns [ErrChanged] if the open file differs from its description.

@@ -225,7 +225,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestReadSources checks that each invalid line has an error of its own.
+// TestReadSources checks that each invalid line has a separate error.
 func TestReadSources(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.ReadSources(catalog.Stdin, strings.NewReader("acme/a\nacme_corp/b\nacme/c@~> 1.0\nacme/d --platform x\n"))

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"slices"
@@ -210,8 +211,16 @@ func (e *examination) reportError(err error) {
 	case e.ref.IsLayout():
 		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout cannot be read: %v.", err), finding.Remedy{Command: "ls -la " + text.Quote(e.ref.Layout)})
 	default:
-		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
+		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s cannot be read: %v.", e.ref, err), unreachable(err, e.ref.Registry))
 	}
+}
+
+// unreachable returns the remedy for a registry that doesn't respond.
+func unreachable(err error, registry string) finding.Remedy {
+	if _, isUnknown := errors.AsType[x509.UnknownAuthorityError](err); isUnknown {
+		return finding.Remedy{Hint: "if you trust the certificate authority of " + registry + ", specify its certificate with --ca-file FILE for tofu-oci and with SSL_CERT_FILE=FILE for OpenTofu (Linux), or add it to the system's certificates"}
+	}
+	return finding.Remedy{Command: "curl -I https://" + registry + "/v2/"}
 }
 
 // maxOthers limits the number of additional releases that are checked. The newest

@@ -143,7 +143,7 @@ func (e *examination) reportLogin(challenged bool, err error) {
 	case errors.Is(err, provider.ErrDenied):
 		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s requires credentials, but none were found. Only public repositories are readable.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	default:
-		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not respond like a registry: %v.", host, err), finding.Remedy{Command: "curl -I https://" + host + "/v2/"})
+		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not respond like a registry: %v.", host, err), unreachable(err, host))
 	}
 }
 

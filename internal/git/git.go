@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,8 +74,8 @@ type Commit struct {
 	blobs blobs
 }
 
-// Fetch fetches a commit without its history. ref is a branch, a tag, or a full commit
-// ID. If it is empty, Fetch uses the repository's default branch. The URL must use
+// Fetch fetches a commit without its history. ref is a branch, a tag, or a commit ID, which
+// can be abbreviated to seven or more digits. If it is empty, Fetch uses the repository's default branch. The URL must use
 // https or ssh.
 func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, error) {
 	o = o.withDefaults()
@@ -91,6 +92,51 @@ func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, er
 
 // commitID matches full commit IDs.
 var commitID = regexp.MustCompile("^([0-9a-f]{40}|[0-9a-f]{64})$")
+
+// isShortID reports whether a ref can be an abbreviated commit ID.
+func isShortID(ref string) bool {
+	return len(ref) >= minShortID && len(ref) < 64 && !commitID.MatchString(ref) && strings.Trim(ref, "0123456789abcdef") == ""
+}
+
+// minShortID is the minimum length of an abbreviated commit ID.
+const minShortID = 7
+
+// fullID returns the commit ID with a prefix. Servers can't resolve prefixes, so fullID
+// fetches all commits of branches and tags, without their files if the server permits it.
+func fullID(ctx context.Context, at *url.URL, prefix string, limit int64) (id string, err error) {
+	dir, err := atomicfile.NewScratchDir("")
+	if err != nil {
+		return "", fmt.Errorf("creating a temporary directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	r := repository{dir}
+	if _, err := r.run(ctx, "init", "--quiet", "--bare", "--template="); err != nil {
+		return "", err
+	}
+	if err := r.fetch(ctx, at, limit, []string{"--filter=tree:0"}, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"); err != nil {
+		return "", err
+	}
+	list, err := r.run(ctx, "rev-parse", "--disambiguate="+prefix)
+	if err != nil {
+		return "", err
+	}
+	var commits []string
+	for id := range strings.Lines(string(list)) {
+		id = strings.TrimSpace(id)
+		if kind, err := r.run(ctx, "cat-file", "-t", id); err == nil && strings.TrimSpace(string(kind)) == "commit" {
+			commits = append(commits, id)
+		}
+	}
+	switch len(commits) {
+	case 0:
+		return "", errNoRef
+	case 1:
+		return commits[0], nil
+	}
+	return "", provider.Errorf(provider.Misuse, "%d commits have this abbreviated ID; specify the full ID", len(commits))
+}
+
+var errNoRef = provider.Errorf(provider.NotFound, "the repository has no such branch, tag, or commit")
 
 // Resolve returns the ID of the commit that [Fetch] would fetch, without fetching it.
 func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error) {
@@ -115,7 +161,11 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 				return nil
 			}
 		}
-		return provider.Errorf(provider.NotFound, "the repository has no such branch or tag")
+		if !isShortID(ref) {
+			return errNoRef
+		}
+		id, err = fullID(ctx, at, ref, defaultMaxPack)
+		return err
 	})
 	if err != nil {
 		return "", fmt.Errorf("resolving %s in %s: %w", ref, withoutUser(at), err)
@@ -153,7 +203,15 @@ func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref strin
 		return err
 	}
 	// 2. Fetch the commit while watching its size.
-	if err := r.fetch(ctx, at, ref, o.MaxPack); err != nil {
+	err := r.fetch(ctx, at, o.MaxPack, []string{"--depth=1"}, "+"+ref+":"+fetched)
+	if err != nil && ctx.Err() == nil && isShortID(ref) {
+		id, failed := fullID(ctx, at, ref, o.MaxPack)
+		if failed != nil {
+			return failed
+		}
+		err = r.fetch(ctx, at, o.MaxPack, []string{"--depth=1"}, "+"+id+":"+fetched)
+	}
+	if err != nil {
 		return err
 	}
 	id, err := r.run(ctx, "rev-parse", "--verify", "--end-of-options", fetched+"^{commit}")
@@ -173,8 +231,8 @@ func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref strin
 	return err
 }
 
-// fetch downloads a commit, and stops git if the repository exceeds limit bytes.
-func (r repository) fetch(ctx context.Context, at *url.URL, ref string, limit int64) error {
+// fetch downloads refs, and stops git if the repository exceeds limit bytes.
+func (r repository) fetch(ctx context.Context, at *url.URL, limit int64, options []string, refs ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	done := make(chan struct{})
@@ -194,8 +252,9 @@ func (r repository) fetch(ctx context.Context, at *url.URL, ref string, limit in
 			}
 		}
 	}()
-	_, err := r.run(ctx, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-		"--end-of-options", at.String(), "+"+ref+":"+fetched)
+	arguments := slices.Concat([]string{"fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head"}, options,
+		[]string{"--end-of-options", at.String()}, refs)
+	_, err := r.run(ctx, arguments...)
 	close(done)
 	<-watched
 	if err == nil && r.size() > limit {

@@ -150,6 +150,9 @@ func TestFetch(t *testing.T) {
 	if _, err := w.repo.Git(t.Context(), "", "tag", "-a", "-m", "annotated", "v2", id); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := w.repo.Git(t.Context(), "", "branch", "old", old); err != nil { // the commits have no parents
+		t.Fatal(err)
+	}
 	for _, ref := range []string{"", "main", "v1", "v2", "refs/tags/v1", id} {
 		t.Run(ref, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +175,24 @@ func TestFetch(t *testing.T) {
 		t.Parallel()
 		if got, contents, err := w.fetch(t, old, git.Options{}); err != nil || got != old || contents["main.tf"] != "old" {
 			t.Errorf("got %s, %v, %v", got, contents, err)
+		}
+	})
+	t.Run("a short ID", func(t *testing.T) {
+		t.Parallel()
+		for _, short := range []string{old[:7], old[:12], old[:39]} {
+			if got, contents, err := w.fetch(t, short, git.Options{}); err != nil || got != old || contents["main.tf"] != "old" {
+				t.Errorf("got %s, %v, %v", got, contents, err)
+			}
+			if resolved, err := git.Resolve(t.Context(), w.url, short); err != nil || resolved != old {
+				t.Errorf("resolved to %s, %v", resolved, err)
+			}
+		}
+		const missing = "0123456"
+		if _, _, err := w.fetch(t, missing, git.Options{}); provider.KindOf(err) != provider.NotFound {
+			t.Errorf("got %v", err)
+		}
+		if _, err := git.Resolve(t.Context(), w.url, missing); provider.KindOf(err) != provider.NotFound {
+			t.Errorf("resolving: %v", err)
 		}
 	})
 	t.Run("a missing ref", func(t *testing.T) {

@@ -48,9 +48,9 @@ func columnsOf(w io.Writer) int {
 	return columns
 }
 
-// lineStart moves the cursor to the first column. mpb assumes that the cursor is there
-// when it clears or draws lines, but after Ctrl-C, the terminal shows "^C" before the
-// cursor.
+// lineStart moves the cursor to the first column. The library for progress bars assumes
+// that the cursor is in this column when it clears or draws lines, but after Ctrl-C, the
+// terminal shows "^C" before the cursor.
 const lineStart = "\r"
 
 // bars draws a bar for each transfer of a large zip, a line for each step, and a bar

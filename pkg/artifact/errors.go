@@ -15,7 +15,7 @@ type FormatError struct {
 	// Problem describes the problem with the content.
 	Problem string
 	// Missing is the part that programs for artifacts of any kind, such as oras, add only
-	// if they are told to. It is empty for other problems.
+	// with a flag. It is empty for other problems.
 	Missing Part
 }
 

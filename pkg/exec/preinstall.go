@@ -69,10 +69,11 @@ func (o Options) preinstallPackage(ctx context.Context, data *os.Root, p stored)
 }
 
 // unpack fills an empty directory with a copy from the store. If the store has only the
-// zip, unpack unpacks the zip and stores a copy.
+// zip, unpack unpacks the zip and stores a copy. As in the client, the copy doesn't have
+// to survive a crash of the system, because the client verifies it.
 func (o Options) unpack(ctx context.Context, p stored, dir string) error {
 	if tree, ok := o.Store.Tree(ctx, p.Zip); ok {
-		return errors.Join(tree.CopyTo(ctx, dir), tree.Close())
+		return errors.Join(tree.CopyTo(ctx, dir, false), tree.Close())
 	}
 	contents, err := packagezip.UnpackAny(ctx, func(ctx context.Context) (io.ReadCloser, error) {
 		zip, ok := o.Store.Blob(ctx, p.Zip)

@@ -47,7 +47,8 @@ func ReadSelections(ctx context.Context, o ReadOptions, invalid func(error), nam
 	files := make([][]lockfile.Selection, len(paths))
 	var problems []error
 	for i, path := range paths {
-		if files[i], err = ReadFile(ctx, path, o); ctx.Err() != nil {
+		files[i], err = ReadFile(ctx, path, o)
+		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"strings"
 
 	"github.com/klauspost/compress/zip"
 
@@ -29,7 +30,20 @@ const (
 	maxArchiveContents = 4 << 30
 	// zipMagic and gzipMagic are the first bytes of zips and gzip files.
 	zipMagic, gzipMagic = "PK", "\x1f\x8b"
+	// xzMagic is the longest sequence of first bytes that is detected.
+	xzMagic = "\xfd7zXZ\x00"
 )
+
+// unsupportedFormat returns the name of an archive format that OpenTofu supports, but this
+// package doesn't. For other content, it returns "".
+func unsupportedFormat(start []byte) string {
+	for magic, name := range map[string]string{xzMagic: "xz", "BZh": "bzip2", "\x28\xb5\x2f\xfd": "zstd", "7z\xbc\xaf\x27\x1c": "7z"} {
+		if strings.HasPrefix(string(start), magic) {
+			return name
+		}
+	}
+	return ""
+}
 
 // readArchive downloads a zip or a gzip-compressed tar archive to a temporary file.
 func (l location) readArchive(ctx context.Context, name string, progress provider.Progress, open func() (io.ReadCloser, error)) (f fetched, err error) {
@@ -55,13 +69,17 @@ func (l location) readArchive(ctx context.Context, name string, progress provide
 		body = transfer.Watch(progress, l.pkg, -1, body)
 		defer func() { _ = body.Close() }()
 		start := bufio.NewReader(bounded.ReadCloser(ctx, body))
-		switch magic, err := start.Peek(2); {
+		magic, err := start.Peek(len(xzMagic))
+		format := unsupportedFormat(magic)
+		switch {
 		case err != nil && !errors.Is(err, io.EOF):
 			return err
-		case string(magic) == gzipMagic:
+		case format != "":
+			return provider.Errorf(provider.Refused, "%s archives are not supported; want a zip or a gzip-compressed tar archive", format)
+		case strings.HasPrefix(string(magic), gzipMagic):
 			f.files, err = spoolTar(spool, io.LimitReader(start, artifact.MaxZipSize))
 			return err
-		case string(magic) != zipMagic:
+		case !strings.HasPrefix(string(magic), zipMagic):
 			return provider.Errorf(provider.Unverified, "content is neither a zip nor a gzip-compressed tar archive")
 		}
 		n, err := io.Copy(spool, io.LimitReader(start, artifact.MaxZipSize+1))

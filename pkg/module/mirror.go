@@ -74,6 +74,9 @@ func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o M
 func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 	return func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
 		pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
+		if _, named := errors.AsType[*provider.Error](err); err != nil && !named {
+			err = &provider.Error{Op: "mirroring", Address: a, Version: v, Err: err}
+		}
 		r := publish.Result{Digest: pushed.Digest}
 		r.Address, r.Version, r.Status, r.Tag, r.From = a, v, pushed.Status, pushed.Tag, pushed.From
 		r.Held = pushed.Held
@@ -120,7 +123,7 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	// 3. Fetch and push the package.
 	if !isFetched {
 		if f, err = l.fetch(ctx, from, o); err != nil {
-			return Result{}, fmt.Errorf("fetching %s %s: %w", a, v, err)
+			return Result{}, &provider.Error{Op: "fetching", Address: a, Version: v, Err: err}
 		}
 	}
 	defer f.close()

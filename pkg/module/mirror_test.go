@@ -453,7 +453,7 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 		"git::https://user:secret@HOST/git/vpc.git?ref=v1.0.0":      {"contains credentials", provider.Refused},
 		"git::https://secret@HOST/git/vpc.git?ref=v1.0.0":           {"contains credentials", provider.Refused},
 		"git::https://secret@HOST/git/vpc.git?ref=" + oldest:        {"contains credentials", provider.Refused},
-		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch or tag", provider.NotFound},
+		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch, tag, or commit", provider.NotFound},
 		"https://HOST/archives/page":                                {"", provider.Unverified},
 		"https://HOST/archives/link.tar.gz":                         {`"a/link" doesn't refer to a file`, provider.Refused},
 		"https://HOST/archives/cycle.tar.gz":                        {"doesn't refer to a file", provider.Refused},

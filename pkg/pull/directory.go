@@ -112,5 +112,5 @@ func copyTree(ctx context.Context, to, from string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.CopyFiles(ctx, target, source, slices.DeleteFunc(files, atomicfile.Entry.IsDir))
+	return atomicfile.CopyFiles(ctx, target, source, slices.DeleteFunc(files, atomicfile.Entry.IsDir), true)
 }

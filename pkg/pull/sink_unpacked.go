@@ -147,7 +147,7 @@ func copyStored(ctx context.Context, p provider.Package, tree *store.Tree, tmp s
 	if err := checkContents(p, packagezip.Contents{H1: known.H1}, nil); err != nil {
 		return "", err
 	}
-	return known.Unpacked, tree.CopyTo(ctx, tmp)
+	return known.Unpacked, tree.CopyTo(ctx, tmp, true)
 }
 
 // compare reads the zip, and returns [ErrExists] if the directory at path has different

@@ -36,8 +36,8 @@ type layout struct {
 	blobs        *blobVerifier
 	confirmDelay time.Duration
 	progress     provider.Progress
-	// subjects contains the subject of each manifest without a tag that has been read, or
-	// "" if it has none.
+	// subjects maps the untagged manifests that were read to their subjects. For a manifest
+	// without a subject, the value is empty.
 	subjects sync.Map
 }
 

@@ -18,7 +18,7 @@ func ForModule(repo Repository) Repository {
 	return moduleRepository{Repository: repo, reader: moduleReader{repo}}
 }
 
-// ModuleReader is like [ForModule], but for reading.
+// ModuleReader is the equivalent of [ForModule] for reading.
 func ModuleReader(repo Reader) Reader { return moduleReader{repo} }
 
 // ForModuleCopy returns the source and the target for copying a version of a module, and

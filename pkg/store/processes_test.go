@@ -57,7 +57,7 @@ func work(t *testing.T, dir string) {
 		d := putTree(t, s, files)
 		if tree, ok := s.Tree(t.Context(), d); ok {
 			to := t.TempDir()
-			if err := tree.CopyTo(t.Context(), to); err != nil {
+			if err := tree.CopyTo(t.Context(), to, true); err != nil {
 				t.Errorf("copying a package in use: %v", err)
 			} else if diff := cmp.Diff(files, contents(t, to)); diff != "" {
 				t.Error(diff)

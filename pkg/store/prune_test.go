@@ -188,7 +188,7 @@ func TestPruneKeepsUsedPackages(t *testing.T) {
 		}
 	}
 	to := t.TempDir()
-	must(t, tree.CopyTo(t.Context(), to))
+	must(t, tree.CopyTo(t.Context(), to, true))
 	if diff := cmp.Diff(aPackage, contents(t, to)); diff != "" {
 		t.Error(diff)
 	}

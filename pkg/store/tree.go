@@ -162,17 +162,17 @@ func (t *Tree) hash(now []atomicfile.Entry) error {
 // Hashes returns the hashes of the package.
 func (t *Tree) Hashes() Hashes { return t.record.Hashes }
 
-// CopyTo copies the package to an existing empty directory, and flushes the copy to
-// disk. If a file has changed, CopyTo returns an error and removes the package from the
+// CopyTo copies the package to an existing empty directory. If flush is set, it flushes
+// the copy to disk. If a file has changed, CopyTo returns an error and removes the package from the
 // store. After an error, the directory can contain part of the package. The caller must
 // then remove the directory.
-func (t *Tree) CopyTo(ctx context.Context, dir string) error {
+func (t *Tree) CopyTo(ctx context.Context, dir string, flush bool) error {
 	to, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	err = atomicfile.CopyFiles(ctx, to, t.files, t.record.Files)
+	err = atomicfile.CopyFiles(ctx, to, t.files, t.record.Files, flush)
 	if errors.Is(err, atomicfile.ErrChanged) && ctx.Err() == nil {
 		_ = t.Close()
 		t.damaged(err)

@@ -60,7 +60,7 @@ func (s *Store) putTree(ctx context.Context, final string, h Hashes, dir string)
 			return h, err
 		}
 		defer to.Close()
-		return h, atomicfile.CopyFiles(ctx, to, from, files)
+		return h, atomicfile.CopyFiles(ctx, to, from, files, true)
 	})
 }
 

@@ -212,7 +212,7 @@ func TestTreeChangesWhileCopied(t *testing.T) {
 			t.Fatal("it is not there")
 		}
 		change(t, treePath(dir, d, "files", "docs", "index.md"))
-		if err := tree.CopyTo(t.Context(), t.TempDir()); err == nil {
+		if err := tree.CopyTo(t.Context(), t.TempDir(), true); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		must(t, tree.Close())
@@ -236,7 +236,7 @@ func TestCopyIsCanceled(t *testing.T) {
 	cancel()
 	// If the file system shares blocks, the copy can finish before the cancellation
 	// takes effect.
-	if err := tree.CopyTo(ctx, t.TempDir()); err != nil && !errors.Is(err, context.Canceled) {
+	if err := tree.CopyTo(ctx, t.TempDir(), true); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	s.PutTree(ctx, digest.FromString("another"), store.Hashes{}, t.TempDir())

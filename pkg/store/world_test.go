@@ -172,7 +172,7 @@ func takeTree(t *testing.T, s *store.Store, d digest.Digest) (dir string, ok boo
 	}
 	defer func() { must(t, tree.Close()) }()
 	dir = t.TempDir()
-	must(t, tree.CopyTo(t.Context(), dir))
+	must(t, tree.CopyTo(t.Context(), dir, true))
 	return dir, true
 }
 

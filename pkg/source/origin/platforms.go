@@ -226,7 +226,10 @@ func (d described) with(more described) described {
 			byPlatform[platform] = part.descriptions[i]
 		}
 	}
-	all := described{missing: d.missing, platforms: provider.SortPlatforms(slices.Collect(maps.Keys(byPlatform)))}
+	if d.missing == nil {
+		d.missing = map[provider.Platform]error{}
+	}
+	all := described{missing: maps.Clone(d.missing), platforms: provider.SortPlatforms(slices.Collect(maps.Keys(byPlatform)))}
 	for _, platform := range all.platforms {
 		all.descriptions = append(all.descriptions, byPlatform[platform])
 	}

@@ -37,7 +37,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	for i, platform := range found.platforms {
 		p, err := packageOf(packageKey{a, v, platform}, descriptions[i], about.sums)
 		if isUnlisted(err) && len(only) == 0 && len(found.platforms) > 1 {
-			found.omit(platform, &provider.PlatformError{Address: a, Version: v, Wanted: platform, Listed: err})
+			found.missing[platform] = &provider.PlatformError{Address: a, Version: v, Wanted: platform, Listed: err}
 			continue
 		}
 		if err != nil {
@@ -63,17 +63,9 @@ func isUnlisted(err error) bool {
 	return ok && unlisted.Missing != ""
 }
 
-// omit records that a package can't be used.
-func (d *described) omit(p provider.Platform, err error) {
-	if d.missing == nil {
-		d.missing = map[provider.Platform]error{}
-	}
-	d.missing[p] = err
-}
-
 // omitted returns the errors about platforms that can't be used. have contains the other
 // platforms.
-func (d *described) omitted(have []provider.Platform) (all []*provider.PlatformError) {
+func (d described) omitted(have []provider.Platform) (all []*provider.PlatformError) {
 	for _, p := range provider.SortPlatforms(slices.Collect(maps.Keys(d.missing))) {
 		if e, ok := errors.AsType[*provider.PlatformError](d.missing[p]); ok {
 			omitted := *e
