@@ -66,7 +66,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// installers lists the programs that are not preinstalled on GitHub's runners. used
+// installers lists the programs that are not copied on GitHub's runners. used
 // matches the steps that run the program, and by matches the steps that install it.
 var installers = map[string]struct{ used, by *regexp.Regexp }{
 	"tofu-oci":   {regexp.MustCompile(`(?m)(^|[|;&] )tofu-oci |^tofu-oci/tofu-oci/action/(mirror|publish|lock-check)@`), regexp.MustCompile(`^tofu-oci/tofu-oci/action/setup@v\d`)},

@@ -149,7 +149,7 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 		return 0, err
 	}
 	// 4. Run the child.
-	o.preinstall(ctx, config, mirror.packages)
+	o.addCopies(ctx, config, mirror.packages)
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

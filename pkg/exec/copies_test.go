@@ -53,8 +53,8 @@ func contents(t *testing.T, dir string) map[string]string {
 	return found
 }
 
-// TestPreinstall checks which commands find unpacked packages in their data directory.
-func TestPreinstall(t *testing.T) {
+// TestCopies checks which commands find unpacked packages in their data directory.
+func TestCopies(t *testing.T) {
 	t.Parallel()
 	outside := t.TempDir()
 	all := func(h hashes) []string { return []string{h.zh, h.unpacked} }
@@ -116,9 +116,9 @@ func TestPreinstall(t *testing.T) {
 	}
 }
 
-// TestPreinstallOtherLockFiles checks that the data directory contains only packages
+// TestCopiesOtherLockFiles checks that the data directory contains only packages
 // from the lock file that the client reads.
-func TestPreinstallOtherLockFiles(t *testing.T) {
+func TestCopiesOtherLockFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one := w.hashes["one 1.0.0"]
@@ -129,9 +129,9 @@ func TestPreinstallOtherLockFiles(t *testing.T) {
 	}
 }
 
-// TestPreinstallKeepsExisting checks that existing files in a data directory are kept,
+// TestCopiesKeepsExisting checks that existing files in a data directory are kept,
 // and that links in a hostile Git repository aren't followed to other directories.
-func TestPreinstallKeepsExisting(t *testing.T) {
+func TestCopiesKeepsExisting(t *testing.T) {
 	t.Parallel()
 	provider := filepath.Dir(filepath.Dir(onePath))
 	for name, test := range map[string]struct{ path, target string }{
@@ -172,9 +172,9 @@ func TestPreinstallKeepsExisting(t *testing.T) {
 	}
 }
 
-// TestPreinstallInterrupted cancels a run while a package is being copied. Neither the
+// TestCopiesInterrupted cancels a run while a package is being copied. Neither the
 // package nor temporary files may remain. The next run completes.
-func TestPreinstallInterrupted(t *testing.T) {
+func TestCopiesInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	one := w.hashes["one 1.0.0"]

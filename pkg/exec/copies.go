@@ -18,13 +18,13 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// preinstall copies unpacked packages from the store to the data directory of tofu init
+// addCopies copies unpacked packages from the store to the data directory of tofu init
 // and terraform init, because copying is faster than unpacking. The command compares the
 // copies with the lock file and keeps them. It unpacks other packages from the mirror:
 // packages without a locked h1: hash, and packages that can't be copied. In the latter
 // case, the command reports the problem if it persists. If the user has a plugin cache,
 // the command creates links to the cache instead.
-func (o Options) preinstall(ctx context.Context, c userConfig, packages []stored) {
+func (o Options) addCopies(ctx context.Context, c userConfig, packages []stored) {
 	if !o.reportsEmptyDir() || !o.installs() || len(o.LockFiles) > 0 || c.PluginCacheDir != "" {
 		return
 	}
@@ -39,14 +39,14 @@ func (o Options) preinstall(ctx context.Context, c userConfig, packages []stored
 	defer data.Close()
 	atomicfile.Sweep(data.Name())
 	_ = schedule.All(ctx, o.Concurrency, packages, func(ctx context.Context, _ int, p stored) error {
-		_ = o.preinstallPackage(ctx, data, p)
+		_ = o.addCopy(ctx, data, p)
 		return nil
 	})
 }
 
-// preinstallPackage adds a package to the data directory unless its path exists.
+// addCopy adds a package to the data directory unless its path exists.
 // Temporary files are outside of the directory in which clients search for packages.
-func (o Options) preinstallPackage(ctx context.Context, data *os.Root, p stored) error {
+func (o Options) addCopy(ctx context.Context, data *os.Root, p stored) error {
 	final, err := filepath.Localize(p.installPath())
 	if err != nil {
 		return err
