@@ -129,9 +129,9 @@ func TestInitAfterExecKeepsCache(t *testing.T) {
 	}
 }
 
-// TestExecPreinstalls checks that init keeps the unpacked package that exec copies, that
+// TestExecCopies checks that init keeps the unpacked package that exec copies, that
 // the copy is like the client's own, and that all later commands accept it.
-func TestExecPreinstalls(t *testing.T) {
+func TestExecCopies(t *testing.T) {
 	t.Parallel()
 	for client, program := range map[string]string{"tofu": programs.tofu, "terraform": programs.terraform} {
 		t.Run(client, func(t *testing.T) {

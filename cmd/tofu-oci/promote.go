@@ -2,7 +2,9 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -48,7 +50,7 @@ func promoteAction(cmd *command) error {
 		Verify: cmd.policy.VerifySignature, Aliases: cmd.aliases, Gates: cmd.gates.Option(), Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run"),
 		Reason: strings.TrimSpace(cmd.c.String("reason")), By: strings.TrimSpace(cmd.c.String("by")), Signer: cmd.signer,
 	}
-	if err := parseSet(cmd.c, "expires", &o.Expires, artifact.ParseExpiry); err != nil {
+	if err := parseSet(cmd.c, "expires", &o.Expires, futureExpiry); err != nil {
 		return err
 	}
 	err = approval.PromoteMany(cmd.c.Context, wanted, approval.ManyOptions{
@@ -62,4 +64,13 @@ func promoteAction(cmd *command) error {
 		return err
 	}
 	return errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
+}
+
+// futureExpiry parses an expiry, which must be in the future.
+func futureExpiry(s string) (time.Time, error) {
+	t, err := artifact.ParseExpiry(s)
+	if err == nil && !t.IsZero() && !t.After(time.Now()) {
+		err = fmt.Errorf("%s is in the past", s)
+	}
+	return t, err
 }

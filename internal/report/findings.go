@@ -96,9 +96,10 @@ func countFindings(findings []finding.Finding) (c findingCounts) {
 }
 
 // text returns a line for each finding, followed by the finding's indented remedy.
+// Consecutive findings about a release with the same remedy share the remedy.
 func (f found) text() string {
 	var b strings.Builder
-	for _, one := range f.findings {
+	for i, one := range f.findings {
 		about := joinWords(one.Subject.Provider, one.Subject.Version, one.Subject.Platform)
 		if one.Subject.File != "" {
 			about = fmt.Sprintf("%s:%d", one.Subject.File, one.Subject.Line)
@@ -106,12 +107,22 @@ func (f found) text() string {
 		if about != "" {
 			about += ": "
 		}
-		fmt.Fprintf(&b, "%s: %s [%s]\n%s", one.Severity, Continued(about+one.Message), one.Code, indented(remedyText(one.Remedy)))
+		fmt.Fprintf(&b, "%s: %s [%s]\n", one.Severity, Continued(about+one.Message), one.Code)
+		if i+1 < len(f.findings) && one.Version != "" && sharesRemedy(one, f.findings[i+1]) {
+			continue
+		}
+		b.WriteString(indented(remedyText(one.Remedy)))
 	}
 	if f.more > 0 {
 		fmt.Fprintf(&b, "%d more findings\n", f.more)
 	}
 	return b.String()
+}
+
+// sharesRemedy reports whether two findings are about the same release and have the same
+// remedy.
+func sharesRemedy(a, b finding.Finding) bool {
+	return a.Provider == b.Provider && a.Version == b.Version && a.Remedy == b.Remedy
 }
 
 // remedyText returns a remedy's hint and command, each on a separate line.

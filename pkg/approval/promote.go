@@ -27,7 +27,7 @@ type PromoteOptions struct {
 	// Reason, By, and Expires record why and by whom the release was approved, and when
 	// the approval expires. Signer signs the record. If one of them is set, the
 	// decision is recorded, even if the version is already released. See
-	// [repository.Record].
+	// [repository.Record]. Expires must be in the future.
 	Reason, By string
 	Expires    time.Time
 	Signer     artifact.Signer
@@ -49,6 +49,9 @@ type PromoteOptions struct {
 // [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
+	if !o.Expires.IsZero() && !o.Expires.After(time.Now()) {
+		return Result{Address: a, Version: v, Tag: artifact.Tag(v)}, provider.Errorf(provider.Misuse, "promoting %s %s: the approval would have expired at %s", a, v, o.Expires.Format(time.RFC3339))
+	}
 	p := promotion{decision{repo, a, v}, o}
 	r, err := p.run(ctx)
 	if err != nil {

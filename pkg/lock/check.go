@@ -183,13 +183,13 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 			c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for the unpacked package of %s %s for %s; the hash is %s.", s.Address, s.Version, platform, p.H1), relock)
 		}
 	case slices.Contains(s.Hashes, zh(p.Digest)):
+	case containsContents(s.Hashes, p) && slices.ContainsFunc(unknown, lockfile.Hash.IsZH):
+		relock.Hint = "compare the hashes with the checksums of the origin registry; if only the lock file is wrong, lock the version again"
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The zh hashes in the lock file are wrong: none of them is %s, the hash of the package of %s %s for %s, and these match no package: %s. The h1 hash of the package is locked.",
+			zh(p.Digest), s.Address, s.Version, platform, join(slices.DeleteFunc(slices.Clone(unknown), func(h lockfile.Hash) bool { return !h.IsZH() }))), relock)
 	case containsContents(s.Hashes, p):
-		problem := fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
-			s.Address, s.Version, platform, zh(p.Digest))
-		if slices.ContainsFunc(unknown, lockfile.Hash.IsZH) {
-			problem += " Locked hashes that match no package: " + join(unknown) + "."
-		}
-		c.add(platform, "lock-h1-only", problem, relock)
+		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
+			s.Address, s.Version, platform, zh(p.Digest)), relock)
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain the hash %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),

@@ -113,9 +113,35 @@ func (a *verification) promote(hint, flags string) finding.Remedy {
 	return finding.Remedy{Hint: hint, Command: doctor.PromoteCommand(a.address, a.options.Template, a.version) + flags}
 }
 
+// mergeRemedies gives all findings about a release the same command if one command
+// repairs them all. Otherwise, a user would run several commands, or delete a tag that
+// --force replaces.
+func (a *verification) mergeRemedies() {
+	has := func(match func(finding.Finding) bool) bool { return slices.ContainsFunc(a.findings, match) }
+	isCode := func(code string) func(finding.Finding) bool {
+		return func(f finding.Finding) bool { return f.Code == code }
+	}
+	again, forced := a.again(), a.mirror(" --force")
+	var merged finding.Remedy
+	switch {
+	case has(isCode("annotation-version")) && has(isCode("name-differs")): // the tag of another version: all zips differ
+		merged = forced
+	case has(func(f finding.Finding) bool { return f.Remedy == again }) && has(func(f finding.Finding) bool { return f.Remedy == forced }):
+		merged = again // repairs more
+	default:
+		return
+	}
+	for i, f := range a.findings {
+		if f.Remedy == again || f.Remedy == forced {
+			a.findings[i].Remedy = merged
+		}
+	}
+}
+
 // release verifies the release. It returns an error if the repository or the origin
 // registry doesn't respond.
 func (a *verification) release(ctx context.Context) error {
+	defer a.mergeRemedies()
 	// 1. Check the content that the tag points to.
 	depth := repository.DepthBlobs
 	if a.options.Deep {

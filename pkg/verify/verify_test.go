@@ -208,6 +208,45 @@ func TestDefects(t *testing.T) {
 	}
 }
 
+// TestSwappedTag checks that a tag that points to another version has one remedy, and that
+// the remedy repairs the tag without deleting it.
+func TestSwappedTag(t *testing.T) {
+	t.Parallel()
+	patience.SkipIfShort(t)
+	eachWorld(t, func(t *testing.T, w *world) {
+		other := w.version
+		r := w.release(t)
+		r.Version = "1.2.2"
+		for p := range r.Archives {
+			r.Archives[p] = origintest.Archive{Bytes: nouns.Zip(t, "another version for "+p.String())}
+		}
+		w.offer(t, r)
+		w.version = nouns.Version(t, "1.2.2")
+		w.mirror(t, publish.Options{})
+		w.version = other
+		d, data, err := w.repo.Manifest(t.Context(), "1.2.2")
+		if err == nil {
+			old, _ := w.index(t)
+			err = w.repo.PushTag(t.Context(), artifact.Blob{Descriptor: d, Bytes: data}, tag, old.Digest)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := w.verify(t, verify.Options{Deep: true, Origin: w.source()})
+		commands := map[string]bool{}
+		for _, f := range report.Findings {
+			commands[f.Command] = true
+		}
+		if len(report.Findings) < 2 || len(commands) != 1 || !strings.HasSuffix(report.Findings[0].Command, " --force") || strings.Contains(report.Findings[0].Hint, "delete the tag") {
+			t.Errorf("%d commands: %+v", len(commands), report.Findings)
+		}
+		w.repair(t, report)
+		if again := found(w.verify(t, verify.Options{Deep: true, Origin: w.source()})); len(again) > 0 {
+			t.Errorf("still %v", again)
+		}
+	})
+}
+
 // status returns the status of the release.
 func (w *world) status(t *testing.T) string {
 	t.Helper()
