@@ -113,7 +113,7 @@ func (a *verification) promote(hint, flags string) finding.Remedy {
 	return finding.Remedy{Hint: hint, Command: doctor.PromoteCommand(a.address, a.options.Template, a.version) + flags}
 }
 
-// mergeRemedies gives all findings about a release the same command if one command
+// mergeRemedies sets the same command for all findings about a release if one command
 // repairs them all. Otherwise, a user would run several commands, or delete a tag that
 // --force replaces.
 func (a *verification) mergeRemedies() {
