@@ -129,7 +129,7 @@ var rows = map[string][]string{
 	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
 	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/extprog", "internal/text"},
 	"internal/bounded":     {"internal/text"},
-	"internal/text":        {"internal/memo"},
+	"internal/text":        {},
 	"internal/memo":        {},
 	"internal/schedule":    {},
 	"internal/stricthcl":   {"pkg/provider"},

@@ -1,5 +1,4 @@
-// Package memo caches values that are expensive to obtain. It is the only cache in this
-// module.
+// Package memo caches values that are expensive to obtain.
 //
 // The package does not use singleflight, because singleflight's keys are strings.
 // Callers of singleflight either cannot stop waiting (Do), or can return before the

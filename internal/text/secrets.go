@@ -1,7 +1,6 @@
 package text
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/tofu-oci/tofu-oci/internal/memo"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 // Secrets contains credentials that were sent to a server, because the server might
@@ -28,8 +27,7 @@ func (s Secrets) Text(text string) string {
 	var forms []string
 	for _, secret := range s {
 		if secret != "" {
-			known, _ := formsOf.Get(context.Background(), secret, func(context.Context) ([]string, error) { return allForms(secret), nil })
-			forms = append(forms, known...)
+			forms = append(forms, formsOf(secret)...)
 		}
 	}
 	if len(forms) == 0 {
@@ -103,12 +101,15 @@ func (e *redactedError) Error() string { return e.text }
 
 func (e *redactedError) Unwrap() error { return e.err }
 
-// formsOf caches the forms of the latest secrets, because a run sends the same few secrets
+// known caches the forms of the latest secrets, because a run sends the same few secrets
 // with thousands of requests.
-var formsOf = memo.Memo[string, []string]{Size: 256, SizeOf: func([]string) int64 { return 1 }}
+var known, _ = lru.New[string, []string](256)
 
-// allForms returns all forms in which a secret can appear in text, without duplicates.
-func allForms(secret string) []string {
+// formsOf returns all forms in which a secret can appear in text, without duplicates.
+func formsOf(secret string) []string {
+	if forms, ok := known.Get(secret); ok {
+		return forms
+	}
 	forms := []string{secret}
 	for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.RawStdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
 		forms = append(forms, encoding.EncodeToString([]byte(secret)))
@@ -117,7 +118,9 @@ func allForms(secret string) []string {
 		forms = append(forms, escaped(form)...)
 	}
 	slices.Sort(forms)
-	return slices.Compact(forms)
+	forms = slices.Compact(forms)
+	known.Add(secret, forms)
+	return forms
 }
 
 // markup escapes text for XML and HTML. Libraries escape quotes differently.
