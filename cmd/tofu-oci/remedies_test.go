@@ -73,18 +73,20 @@ func reasonFor(reasons map[string]string, text string) string {
 
 // untriedHints maps parts of hints with commands to the reasons that no script runs them.
 var untriedHints = map[string]string{
-	"tofu-oci login":                                   "login asks for a password; the scripts about credentials contain the command",
-	"compare both sides with tofu-oci list":            "the command shows both sides; only the user can decide which is right",
-	"tofu-oci changes it, or allow mutable":            "only the registry's administrator can change it; case 44",
-	"OpenTofu and tofu-oci send no token when":         "only the registry's administrator can change it",
-	"which tofu-oci trust init creates":                "the user reviews the keys; script/trust.txtar contains the command",
-	"create the layout with tofu-oci copy":             "the user decides what to copy",
-	"to send the missing content, run tofu-oci mirror": "the command depends on how the release was created",
-	"list all versions with tofu-oci list":             "the command shows the versions; the user selects one",
-	"as in tofu-oci exec -- tofu init":                 "an example",
-	"check the file with tofu-oci tofurc":              "the user adds the printed block first",
-	"compare the hashes with the checksums":            "the user compares the hashes first",
-	"tofu-oci promote PROVIDER@VERSION --gate":         "the user reviews the release first; script/gate.txtar contains the command",
+	"tofu-oci login":                                     "login asks for a password; the scripts about credentials contain the command",
+	"compare both sides with tofu-oci list":              "the command shows both sides; only the user can decide which is right",
+	"tofu-oci changes it, or allow mutable":              "only the registry's administrator can change it; case 44",
+	"OpenTofu and tofu-oci send no token when":           "only the registry's administrator can change it",
+	"which tofu-oci trust init creates":                  "the user reviews the keys; script/trust.txtar contains the command",
+	"--artifact-type application/vnd.opentofu.modulepkg": "internal/explain TestMissingFlags; the hint has two commands, and one is of another program",
+	"and FILE:archive/zip":                               "internal/explain TestMissingFlags; the hint has two commands, and one is of another program",
+	"create the layout with tofu-oci copy":               "the user decides what to copy",
+	"to send the missing content, run tofu-oci mirror":   "the command depends on how the release was created",
+	"list all versions with tofu-oci list":               "the command shows the versions; the user selects one",
+	"as in tofu-oci exec -- tofu init":                   "an example",
+	"check the file with tofu-oci tofurc":                "the user adds the printed block first",
+	"compare the hashes with the checksums":              "the user compares the hashes first",
+	"tofu-oci promote PROVIDER@VERSION --gate":           "the user reviews the release first; script/gate.txtar contains the command",
 }
 
 // untriedFindings maps codes to the reasons that no script tries their remedies. Most of
@@ -101,6 +103,7 @@ var untriedFindings = map[string]string{
 	"signature-expired": "requires the author", "signature-untrusted": "requires the author", "signature-revoked": "requires the author",
 	"signature-unknown-key": "the user finds the key", "signature-unpinned": "the user finds the key", "signature-bad": "pkg/verify TestDefects",
 	"tag-per-platform": "the user deletes the tag", "version-zero": "the user publishes another version", "tags-many": "the user finds the tool",
+	"dependency-missing":  "script/module_dependencies.txtar mirrors the modules",
 	"lock-version-denied": "script/lock_check.txtar contains the command", "lock-hash-disagrees": "the user compares the checksums",
 }
 

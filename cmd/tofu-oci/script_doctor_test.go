@@ -86,6 +86,9 @@ func remedyOf(ts *testscript.TestScript, code string) string {
 	var remedy strings.Builder
 	for line := range strings.Lines(after) {
 		text, indented := strings.CutPrefix(line, "  ")
+		if !indented && remedy.Len() == 0 && strings.HasSuffix(line, "]\n") {
+			continue // findings with the same remedy share it
+		}
 		if !indented {
 			break
 		}

@@ -1,6 +1,9 @@
 package provider
 
-import "slices"
+import (
+	"regexp"
+	"slices"
+)
 
 // ChoosePlatforms returns the requested platforms of a release in sorted order. If
 // wanted is empty, it returns all platforms. If a requested platform is missing, or the
@@ -39,12 +42,10 @@ func SortProtocols(protocols []string) []string {
 	return slices.Compact(clean)
 }
 
+// protocol matches versions without leading zeros. [ParseVersion] also accepts others.
+var protocol = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){0,2}$`)
+
 func isProtocol(s string) bool {
-	for _, r := range s {
-		if r != '.' && (r < '0' || r > '9') {
-			return false
-		}
-	}
 	_, err := ParseVersion(s)
-	return err == nil
+	return err == nil && protocol.MatchString(s)
 }
