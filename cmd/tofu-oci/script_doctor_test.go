@@ -37,9 +37,10 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// remedy CODE [PLACEHOLDER=VALUE...] [FILE] applies the remedy of a finding from the last
-// run. It runs commands, or writes lines to a file. The lines replace the text between the comments
-// "# begin" and "# end". If the file has no such comments, the lines are appended.
+// remedy CODE [PLACEHOLDER=VALUE...] [FILE] applies the remedy of a finding from the
+// last run. It runs commands, or writes lines to a file. The lines replace the text
+// between the comments "# begin" and "# end". If the file has no such comments, the
+// lines are appended.
 func cmdRemedy(ts *testscript.TestScript, _ bool, args []string) {
 	remedy := remedyOf(ts, args[0])
 	if args, remedy = filled(args, remedy); len(args) > 1 {

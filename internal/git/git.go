@@ -74,9 +74,9 @@ type Commit struct {
 	blobs blobs
 }
 
-// Fetch fetches a commit without its history. ref is a branch, a tag, or a commit ID, which
-// can be abbreviated to seven or more digits. If it is empty, Fetch uses the repository's default branch. The URL must use
-// https or ssh.
+// Fetch fetches a commit without its history. ref is a branch, a tag, or a commit ID,
+// which can be abbreviated to seven or more digits. If it is empty, Fetch uses the
+// repository's default branch. The URL must use https or ssh.
 func Fetch(ctx context.Context, at *url.URL, ref string, o Options) (*Commit, error) {
 	o = o.withDefaults()
 	c := &Commit{}

@@ -63,11 +63,11 @@ type position struct {
 }
 
 // Open opens parts of one bundle, in any order. Names can be patterns, as in
-// [filepath.Match], or the name of a bundle that has several parts. If verify is not nil, it verifies the signature of the manifest
-// before anything else is read, and must return an error if the signature is missing or
-// invalid. Open reads only the names in the archives and their image index, which must
-// match the manifest. Use [Bundle.Verify] to verify all content. Close the result after
-// use.
+// [filepath.Match], or the name of a bundle that has several parts. If verify is not
+// nil, it verifies the signature of the manifest before anything else is read, and must
+// return an error if the signature is missing or invalid. Open reads only the names in
+// the archives and their image index, which must match the manifest. Use
+// [Bundle.Verify] to verify all content. Close the result after use.
 //
 // If a part is damaged, the bundle contains the content before the damage. See
 // [Bundle.Damaged]. If all parts are damaged, or if they belong to different bundles,

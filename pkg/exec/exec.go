@@ -92,8 +92,9 @@ type Options struct {
 	// OpenTofu or Terraform apply.
 	Environment cliconfig.Environment
 	Config      string
-	// Environ is the environment of the child. Variables that specify a CLI configuration,
-	// or allow unverified packages in a plugin cache, are removed. If nil, the environment of the process is used.
+	// Environ is the environment of the child. Variables that specify a CLI
+	// configuration, or allow unverified packages in a plugin cache, are removed. If
+	// nil, the environment of the process is used.
 	Environ []string
 	// Stdin, Stdout, and Stderr are passed to the child.
 	Stdin          io.Reader

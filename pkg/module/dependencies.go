@@ -163,7 +163,7 @@ func (c *Closure) versions(ctx context.Context, a Address) ([]provider.Version, 
 	if c.from != nil {
 		return c.from.Versions(ctx, a.InRegistry())
 	}
-	repo, err := c.options.Stored(a)
+	repo, err := c.stored(a)
 	if err != nil {
 		return nil, err
 	}
@@ -171,11 +171,20 @@ func (c *Closure) versions(ctx context.Context, a Address) ([]provider.Version, 
 	return artifact.Tags(tags).Released(), err
 }
 
+// stored returns the repository of a module in the mirror.
+func (c *Closure) stored(a Address) (repository.Reader, error) {
+	repo, err := c.options.Stored(a)
+	if err != nil {
+		return nil, err
+	}
+	return repository.ModuleReader(repo), nil
+}
+
 // locate returns the location of a version in the mirror or, if the mirror doesn't
 // contain it, of its origin.
 func (c *Closure) locate(ctx context.Context, a Address, v provider.Version) (location, error) {
 	if c.options.Stored != nil {
-		repo, err := c.options.Stored(a)
+		repo, err := c.stored(a)
 		if err != nil {
 			return location{}, err
 		}

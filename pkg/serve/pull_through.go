@@ -33,9 +33,10 @@ const maxReason = 300
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
 // withOrigin returns the versions that only the origin has, except versions that are
-// pending, denied, known to be too young, or known to have no files. It concurrently calls stored to get the
-// versions in the repositories, because clients don't wait long enough for two
-// consecutive requests. If the origin doesn't respond, withOrigin returns no versions.
+// pending, denied, known to be too young, or known to have no files. It concurrently
+// calls stored to get the versions in the repositories, because clients don't wait long
+// enough for two consecutive requests. If the origin doesn't respond, withOrigin
+// returns no versions.
 func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
 	if !s.isPullThrough(q) {
 		_, state, err := stored()

@@ -163,9 +163,9 @@ func (t *Tree) hash(now []atomicfile.Entry) error {
 func (t *Tree) Hashes() Hashes { return t.record.Hashes }
 
 // CopyTo copies the package to an existing empty directory. If flush is set, it flushes
-// the copy to disk. If a file has changed, CopyTo returns an error and removes the package from the
-// store. After an error, the directory can contain part of the package. The caller must
-// then remove the directory.
+// the copy to disk. If a file has changed, CopyTo returns an error and removes the
+// package from the store. After an error, the directory can contain part of the
+// package. The caller must then remove the directory.
 func (t *Tree) CopyTo(ctx context.Context, dir string, flush bool) error {
 	to, err := os.OpenRoot(dir)
 	if err != nil {

@@ -30,8 +30,9 @@ const maxNumber = 1_000_000
 func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.Start.Line) }
 
 // parseArguments calls the function in parse for each argument of a block, in file
-// order. It returns all errors, including errors for arguments without a function and for
-// missing required arguments. A required argument is not missing if its name is misspelled. at is the range of the block.
+// order. It returns all errors, including errors for arguments without a function and
+// for missing required arguments. A required argument is not missing if its name is
+// misspelled. at is the range of the block.
 func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
 	var errs []error

@@ -141,9 +141,9 @@ func (d *decider) decideExpired(i int) {
 	}
 }
 
-// gated changes the result of an action if a gate or the rule for changed keys has denied
-// the release or kept it pending. It then adds the reason to stopped, under the name of the repository that
-// did not receive the release.
+// gated changes the result of an action if a gate or the rule for changed keys has
+// denied the release or kept it pending. It then adds the reason to stopped, under the
+// name of the repository that did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
 	case held != nil && r.Err == nil:
