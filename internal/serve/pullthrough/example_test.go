@@ -13,6 +13,32 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
+// slowRegistry sends the content of zips after fetched is closed. Without it, the
+// mirror operation could be faster than Fetch, so that Zip.File is nil, or Fetch
+// returns ErrStored.
+type slowRegistry struct {
+	*origin.Source
+	fetched chan struct{}
+}
+
+func (r slowRegistry) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
+	zip, size, err := r.Source.Open(ctx, p)
+	if err != nil {
+		return nil, 0, err
+	}
+	return slowZip{zip, r.fetched}, size, nil
+}
+
+type slowZip struct {
+	io.ReadCloser
+	fetched chan struct{}
+}
+
+func (z slowZip) Read(p []byte) (int, error) {
+	<-z.fetched
+	return z.ReadCloser.Read(p)
+}
+
 // The first request for a zip mirrors the entire release. The zip can be read while it
 // is being mirrored.
 func ExamplePuller_Fetch() {
@@ -25,10 +51,13 @@ func ExamplePuller_Fetch() {
 		fmt.Println(err)
 		return
 	}
+	fetched := make(chan struct{})
 	done := make(chan pullthrough.Event, 1)
 	puller, err := pullthrough.New(pullthrough.Options{
 		Patterns: []provider.Pattern{pattern},
-		Source:   origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}),
+		Source: slowRegistry{
+			origin.New(origin.Options{HTTP: server.Client(), Services: server.Services()}), fetched,
+		},
 		Open: func(to template.Reference) (repository.Repository, error) {
 			return repository.NewLayout(to.Layout), nil
 		},
@@ -52,6 +81,7 @@ func ExamplePuller_Fetch() {
 		return
 	}
 	zip, err := puller.Fetch(ctx, template.Reference{Layout: dir}, release, release.Packages[0].Platform, nil)
+	close(fetched)
 	if err != nil {
 		fmt.Println(err)
 		return
