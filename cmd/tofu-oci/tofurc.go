@@ -131,7 +131,7 @@ func writeTofurc(cmd *command, blocks cliconfig.Blocks, git string) error {
 	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(name, before.Text, after))+git); err != nil {
 		return err
 	}
-	if removed := doctor.RemovedPatterns(name, before.Text, after); len(removed) > 0 {
+	if removed := cliconfig.RemovedPatterns(name, before.Text, after); len(removed) > 0 {
 		cmd.out.Warn("%s: the new block omits %s, so these providers are now installed from their origin registries; specify all patterns in one command, or add an oci_mirror block for each repository",
 			name, strings.Join(removed, ", "))
 	}

@@ -115,101 +115,21 @@ func assignment(name string, patterns []provider.Pattern) string {
 	return fmt.Sprintf("%s = [%s]", name, strings.Join(texts, ", "))
 }
 
-// checkDirect finds direct methods that match the same providers as a mirror. OpenTofu
-// merges the versions of both methods, and fails if it selects a version that the
-// mirror doesn't have.
+// checkDirect finds direct methods that match the same providers as a mirror.
 func checkDirect(block *cliconfig.Installation) []finding.Finding {
 	var findings []finding.Finding
 	for _, direct := range block.Methods {
 		if direct.Kind != cliconfig.Direct {
 			continue
 		}
-		var open []provider.Pattern
-		var mirrors []string
-		for _, m := range block.Methods {
-			if m.Kind != cliconfig.OCIMirror && m.Kind != cliconfig.NetworkMirror {
-				continue
-			}
-			missing := overlap(m, direct)
-			if len(missing) > 0 {
-				mirrors = append(mirrors, m.String())
-			}
-			for _, p := range missing {
-				if !slices.Contains(open, p) {
-					open = append(open, p)
-				}
-			}
-		}
+		mirrors, open := block.Overlap(direct)
 		if len(open) > 0 {
 			findings = append(findings, finding.New(finding.Warning, "direct-not-excluded",
-				fmt.Sprintf("%s also matches providers of %s, so tofu init fails as soon as the origin registry has a version that the mirror does not have.", direct, strings.Join(mirrors, ", ")),
+				fmt.Sprintf("%s also matches providers of %s, so tofu init fails as soon as the origin registry has a version that the mirror does not have.", direct, strings.Join(text.Strings(mirrors), ", ")),
 				finding.Remedy{Hint: "add to the block:\n" + assignment("exclude", slices.Concat(direct.Exclude, open))}))
 		}
 	}
 	return findings
-}
-
-// overlap returns a mirror's patterns that the direct method also matches.
-func overlap(mirror, direct cliconfig.Method) []provider.Pattern {
-	included := mirror.Include
-	if len(included) == 0 {
-		if all, err := provider.ParsePattern("*/*/*"); err == nil {
-			included = []provider.Pattern{all}
-		}
-	}
-	var open []provider.Pattern
-	for _, p := range included {
-		covered := func(q provider.Pattern) bool { return covers(q, p) }
-		if slices.ContainsFunc(mirror.Exclude, covered) || slices.ContainsFunc(direct.Exclude, covered) {
-			continue
-		}
-		// Find the patterns that direct includes and that neither method excludes.
-		if len(direct.Include) == 0 {
-			open = append(open, p)
-			continue
-		}
-		for _, d := range direct.Include {
-			meet, ok := intersection(p, d)
-			inMeet := func(q provider.Pattern) bool { return covers(q, meet) }
-			if ok && !slices.ContainsFunc(mirror.Exclude, inMeet) && !slices.ContainsFunc(direct.Exclude, inMeet) {
-				open = append(open, meet)
-			}
-		}
-	}
-	return open
-}
-
-// RemovedPatterns returns the patterns of the mirrors in before that no mirror in after
-// covers. name is the file's name.
-func RemovedPatterns(name string, before, after []byte) (removed []string) {
-	now := cliconfig.MirrorPatterns(name, after)
-	for _, p := range cliconfig.MirrorPatterns(name, before) {
-		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return covers(n, p) }) {
-			removed = append(removed, p.String())
-		}
-	}
-	return removed
-}
-
-// covers reports whether p matches every address that q matches.
-func covers(p, q provider.Pattern) bool {
-	meet, ok := intersection(p, q)
-	return ok && meet == q
-}
-
-// intersection returns the pattern that matches the addresses that both patterns match.
-// Wildcards are always at the end, so the result is the pattern with fewer wildcards.
-func intersection(p, q provider.Pattern) (provider.Pattern, bool) {
-	ps, qs := strings.Split(p.String(), "/"), strings.Split(q.String(), "/")
-	for i := range min(len(ps), len(qs)) {
-		if ps[i] != qs[i] && ps[i] != "*" && qs[i] != "*" {
-			return provider.Pattern{}, false
-		}
-	}
-	if strings.Count(p.String(), "*") <= strings.Count(q.String(), "*") {
-		return p, true
-	}
-	return q, true
 }
 
 // sharedTokens finds registries whose repositories have different credentials. OpenTofu

@@ -84,9 +84,21 @@ func isSameFile(path, place string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// MirrorPatterns returns the patterns of all oci_mirror blocks in a file's text, or nil
+// RemovedPatterns returns the patterns of the mirrors in before that no mirror in after
+// covers. name is the file's name.
+func RemovedPatterns(name string, before, after []byte) (removed []string) {
+	now := mirrorPatterns(name, after)
+	for _, p := range mirrorPatterns(name, before) {
+		if !slices.ContainsFunc(now, func(n provider.Pattern) bool { return covers(n, p) }) {
+			removed = append(removed, p.String())
+		}
+	}
+	return removed
+}
+
+// mirrorPatterns returns the patterns of all oci_mirror blocks in a file's text, or nil
 // if the text is invalid.
-func MirrorPatterns(name string, text []byte) (all []provider.Pattern) {
+func mirrorPatterns(name string, text []byte) (all []provider.Pattern) {
 	config, err := Parse(name, text)
 	if err != nil || config.Installation == nil {
 		return nil

@@ -20,8 +20,7 @@ type MergeError struct {
 	stricthcl.Position
 	// Problem describes the problem. It has no final period.
 	Problem string
-	// Block is a proposed provider_installation block in the file's syntax. The user
-	// must decide whether the block's existing methods require more exclusions.
+	// Block is a proposed provider_installation block in the file's syntax.
 	Block string
 }
 
@@ -131,43 +130,92 @@ func sameMethods(a, b []Method) bool {
 
 // manualMerge returns the error for a block that a user wrote. The error proposes the
 // user's block with the method mirror, which comes first or replaces the methods that
-// it supersedes.
+// it supersedes. The direct methods of the proposed block exclude the providers of all
+// mirrors.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
 	problem := "the file already has a provider_installation block that was not written by tofu-oci or was changed later"
-	end := body.Rbrace.Offset + 1
 	// 1. Check whether the block already contains the method, perhaps for more
 	// providers.
-	for _, m := range there.Methods {
-		if m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include) {
-			its := fmt.Sprintf("; its oci_mirror block on line %d already installs these providers from this repository", m.Position.Line)
-			return &MergeError{there.Position, problem + its, text[begin:end] + "\n"}
-		}
+	same := slices.IndexFunc(there.Methods, func(m Method) bool {
+		return m.Kind == OCIMirror && m.Template.HCL() == mirror.Template.HCL() && len(m.Exclude) == 0 && areAmong(mirror.Include, m.Include)
+	})
+	if same >= 0 {
+		problem += fmt.Sprintf("; its oci_mirror block on line %d already installs these providers from this repository", there.Methods[same].Position.Line)
 	}
-	// 2. Remove methods that are used only for these providers, starting with the last
-	// method.
-	at := firstMethod(text, body)
-	for _, i := range slices.Backward(body.List.Items) {
-		superseded := slices.ContainsFunc(there.Methods, func(m Method) bool {
-			return m.Kind == OCIMirror && m.Position.Line == i.Pos().Line && m.Position.Column == i.Pos().Column &&
-				len(m.Include) > 0 && areAmong(m.Include, mirror.Include)
-		})
-		if !superseded {
-			continue
-		}
-		at = lineStart(text, i.Pos().Offset)
-		after := i.Val.(*ast.ObjectType).Rbrace.Offset + 1
-		if strings.HasPrefix(text[after:], "\n") {
-			after++
-		}
-		text, end = text[:at]+text[after:], end-(after-at)
+	// 2. Find the methods that are used only for these providers.
+	isSuperseded := func(m Method) bool {
+		return same < 0 && m.Kind == OCIMirror && len(m.Include) > 0 && areAmong(m.Include, mirror.Include)
 	}
-	before := text[begin:at]
-	if !strings.HasSuffix(before, "\n") {
-		before += "\n"
-	}
+	proposed := Installation{Methods: append([]Method{mirror}, slices.DeleteFunc(slices.Clone(there.Methods), isSuperseded)...)}
+	// 3. Replace these methods, and extend the direct methods.
 	_, inside, _ := strings.Cut(ours, "\n")
 	method, _, _ := strings.Cut(inside, "  direct {\n")
-	return &MergeError{there.Position, problem, before + method + text[at:end] + "\n"}
+	var edits []edit
+	first := firstMethod(text, body)
+	for _, i := range body.List.Items {
+		at := slices.IndexFunc(there.Methods, func(m Method) bool { return m.Position.Line == i.Pos().Line && m.Position.Column == i.Pos().Column })
+		if at < 0 {
+			continue
+		}
+		content := i.Val.(*ast.ObjectType)
+		switch m := there.Methods[at]; {
+		case isSuperseded(m):
+			e := edit{from: lineStart(text, i.Pos().Offset), to: content.Rbrace.Offset + 1, text: method}
+			if strings.HasPrefix(text[e.to:], "\n") {
+				e.to++
+			}
+			edits = append(edits, e)
+			method = "" // only the first one is replaced
+		case m.Kind == Direct:
+			if _, open := proposed.Overlap(m); len(open) > 0 {
+				edits = append(edits, exclusion(text, content, open))
+			}
+		}
+	}
+	if same < 0 {
+		edits = slices.Insert(edits, 0, edit{first, first, method})
+	}
+	return &MergeError{there.Position, problem, apply(text[:body.Rbrace.Offset+1], edits)[begin:] + "\n"}
+}
+
+// edit replaces a part of a text.
+type edit struct {
+	from, to int // offsets in bytes
+	text     string
+}
+
+// apply applies edits, which must be sorted and must not overlap. Blocks start on a new
+// line.
+func apply(text string, edits []edit) string {
+	for _, e := range slices.Backward(edits) {
+		before := text[:e.from]
+		if strings.HasSuffix(e.text, "}\n") && !strings.HasSuffix(before, "\n") {
+			before += "\n"
+		}
+		text = before + e.text + text[e.to:]
+	}
+	return text
+}
+
+// exclusion returns the edit that adds patterns to the exclude list of a method's block.
+func exclusion(text string, body *ast.ObjectType, patterns []provider.Pattern) edit {
+	added := strings.Trim(listOf(patterns), "[]")
+	if old := literals(body, "exclude"); len(old) > 0 {
+		last := old[len(old)-1].Token
+		at := last.Pos.Offset + len(last.Text)
+		return edit{at, at, ", " + added}
+	}
+	for _, i := range body.List.Filter("exclude").Items {
+		if empty, ok := i.Val.(*ast.ListType); ok {
+			return edit{empty.Lbrack.Offset + 1, empty.Lbrack.Offset + 1, added}
+		}
+	}
+	at := body.Lbrace.Offset + 1
+	line := "\n    exclude = [" + added + "]"
+	if rest := strings.TrimLeft(text[at:], " \t"); !strings.HasPrefix(rest, "\n") {
+		line += "\n  "
+	}
+	return edit{at, at, line}
 }
 
 func areAmong(patterns, others []provider.Pattern) bool {

@@ -84,13 +84,18 @@ func TestMergeByHand(t *testing.T) {
 	method, _, _ := strings.Cut(ourBlock, "  direct")
 	method = strings.TrimPrefix(method, "provider_installation {\n")
 	for name, test := range map[string]struct{ before, problem, block string }{
-		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: the file already has a provider_installation block", "provider_installation {\n" + method + "  direct {}\n}\n"},
+		"another method":          {"\nprovider_installation {\n  direct {}\n}\n", "tofurc:2:1: the file already has a provider_installation block", "provider_installation {\n" + method + "  direct {\n    exclude = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n}\n"},
 		"an empty one":            {"provider_installation {}\n", "tofurc:1:1: the file already has a provider_installation block", "provider_installation {\n" + method + "}\n"},
 		"ours with a change":      {strings.Replace(otherBlock, "  direct", "  # why\n  direct", 1), "that was not written by tofu-oci or was changed later", ""},
 		"one for developers":      {"provider_installation {\n  dev_overrides {\n    \"a/b\" = \"/x\"\n  }\n" + strings.TrimPrefix(ourBlock, "provider_installation {\n"), "not written by tofu-oci", ""},
 		"one for developers only": {"provider_installation { dev_overrides { \"a/b\" = \"/x\" } }\n", "not written by tofu-oci", ""},
-		"a comment":               {"provider_installation {\n  # of the team\n  direct {}\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  # of the team\n  direct {}\n}\n"},
-		"in a line":               {"provider_installation { direct {} }\n", "not written by tofu-oci", "provider_installation { \n" + method + "direct {} }\n"},
+		"a comment":               {"provider_installation {\n  # of the team\n  direct {}\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  # of the team\n  direct {\n    exclude = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n}\n"},
+		"in a line":               {"provider_installation { direct {} }\n", "not written by tofu-oci", "provider_installation { \n" + method + "direct {\n    exclude = [\"registry.opentofu.org/hashicorp/*\"]\n  } }\n"},
+		"a list":                  {"provider_installation {\n  direct {\n    exclude = [\n      \"a/b\",\n    ]\n  }\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  direct {\n    exclude = [\n      \"a/b\", \"registry.opentofu.org/hashicorp/*\",\n    ]\n  }\n}\n"},
+		"an empty list":           {"provider_installation {\n  direct {\n    exclude = []\n  }\n}\n", "not written by tofu-oci", ""},
+		"included":                {"provider_installation {\n  direct { include = [\"hashicorp/aws\", \"a/*\"] }\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  direct {\n    exclude = [\"registry.opentofu.org/hashicorp/aws\"]\n   include = [\"hashicorp/aws\", \"a/*\"] }\n}\n"},
+		"included only others":    {"provider_installation {\n  direct {\n    include = [\"a/*\"]\n  }\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  direct {\n    include = [\"a/*\"]\n  }\n}\n"},
+		"other mirrors":           {"provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    include = [\"a/*\"]\n  }\n  direct { # c\n  }\n  direct {}\n}\n", "not written by tofu-oci", ""},
 		"two":                     {ourBlock + ourBlock, "a second provider_installation block; the first is at tofurc:1:1", ourBlock},
 		"mixed line endings":      {"x = 1\r\n" + otherBlock, "mixed line endings", ourBlock},
 		"JSON":                    {"{}", "tofurc: tofu-oci does not modify files in JSON syntax", "\"provider_installation\": {\n  \"oci_mirror\": [{\"include\":[\"registry.opentofu.org/hashicorp/*\"],\"repository_template\":\"ghcr.io/acme/${namespace}/${type}\"}],\n  \"direct\": [{\"exclude\":[\"registry.opentofu.org/hashicorp/*\"]}]\n}\n"},
@@ -114,10 +119,15 @@ func TestMergeByHand(t *testing.T) {
 			}
 			c, err := cliconfig.Parse("by hand", []byte(text))
 			if err != nil || c.Installation == nil || c.Installation.Methods[0].Template.HCL() != "ghcr.io/acme/${namespace}/${type}" && name != "one for developers" {
-				t.Errorf("by hand: %v, %+v", err, c.Installation)
+				t.Fatalf("by hand: %v, %+v", err, c.Installation)
 			}
 			for _, n := range c.Notes {
 				t.Errorf("by hand: %s", n)
+			}
+			for _, m := range c.Installation.Methods {
+				if _, open := c.Installation.Overlap(m); m.Kind == cliconfig.Direct && len(open) > 0 {
+					t.Errorf("by hand: %s also matches %v:\n%s", m, open, text)
+				}
 			}
 		})
 	}
@@ -126,16 +136,19 @@ func TestMergeByHand(t *testing.T) {
 // TestMergeByHandOnce checks that a proposal never contains the same method twice.
 func TestMergeByHandOnce(t *testing.T) {
 	t.Parallel()
-	const begin, rest = "provider_installation {\n", "  # the others\n  oci_mirror {\n    repository_template = \"ghcr.io/other/${namespace}/${type}\"\n    include             = [\"acme/*\"]\n  }\n  direct {}\n}\n"
+	const begin, others = "provider_installation {\n", "  # the others\n  oci_mirror {\n    repository_template = \"ghcr.io/other/${namespace}/${type}\"\n    include             = [\"acme/*\"]\n  }\n"
+	const rest = others + "  direct {}\n}\n"
+	const excluding = others + "  direct {\n    exclude = [\"registry.opentofu.org/hashicorp/*\", \"registry.opentofu.org/acme/*\"]\n  }\n}\n"
+	widerExcluding := strings.Replace(excluding, `/*", `, `/*", "registry.opentofu.org/b/c", `, 1)
 	method, _, _ := strings.Cut(strings.TrimPrefix(ourBlock, begin), "  direct")
 	elsewhere := strings.Replace(method, "ghcr.io/acme", "ghcr.io/old", 1)
 	wider := strings.Replace(method, `/*"]`, `/*", "b/c"]`, 1)
 	for name, test := range map[string]struct{ before, problem, block string }{
-		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block on line 3 already installs these providers from this repository", begin + "  # ours\n" + method + rest},
-		"for more":            {begin + wider + rest, "; its oci_mirror block on line 2 already installs these providers from this repository", begin + wider + rest},
-		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or was changed later", begin + "  # ours\n" + method + rest},
-		"twice":               {begin + elsewhere + elsewhere + rest, "or was changed later", begin + method + rest},
-		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or was changed later", begin + method + strings.Replace(wider, "acme", "old", 1) + rest},
+		"the same":            {begin + "  # ours\n" + method + rest, "; its oci_mirror block on line 3 already installs these providers from this repository", begin + "  # ours\n" + method + excluding},
+		"for more":            {begin + wider + rest, "; its oci_mirror block on line 2 already installs these providers from this repository", begin + wider + widerExcluding},
+		"another repository":  {begin + "  # ours\n" + elsewhere + rest, "or was changed later", begin + "  # ours\n" + method + excluding},
+		"twice":               {begin + elsewhere + elsewhere + rest, "or was changed later", begin + method + excluding},
+		"for more, elsewhere": {begin + strings.Replace(wider, "acme", "old", 1) + rest, "or was changed later", begin + method + strings.Replace(wider, "acme", "old", 1) + widerExcluding},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
