@@ -57,7 +57,13 @@ func copyAction(cmd *command) error {
 		repo, _, err := cmd.openRaw(a)
 		return repo, err
 	}
-	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, open, wanted, cmd.mirrorOptions(refs)))
+	o := cmd.mirrorOptions(refs)
+	report := o.OnResult
+	o.OnResult = func(r mirror.Result) {
+		r.Err = cmd.withRemedy(r.Err)
+		report(r)
+	}
+	return cmd.out.FinishRun(mirror.Copy(cmd.c.Context, open, wanted, o))
 }
 
 // checkSourceAndTarget returns an error if a target repository is also its source.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 
@@ -39,13 +40,13 @@ func listCommand() *cli.Command {
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
-// listing returns an action that omits the default hint for missing versions, because
+// listing returns an action that replaces the default hint for missing versions, because
 // this hint suggests tofu-oci list.
 func listing(do func(*command) error) func(*command) error {
 	return func(cmd *command) error {
 		err := do(cmd)
 		if errors.Is(err, provider.ErrVersionNotFound) {
-			return explain.WithHint(err, "")
+			return explain.WithHint(err, cmd.remedies().Find(cmd.c.Context, err))
 		}
 		return err
 	}
@@ -93,7 +94,21 @@ func listSelected(cmd *command, src provider.Source, r provider.Requirement) err
 		return err
 	}
 	cmd.warnDenied(src, r, 0)
+	cmd.noteNoRelease(r, len(versions))
 	return cmd.out.ListVersions(r.Address, versions)
+}
+
+// noteNoRelease prints a note if a repository has no releases, because an empty list
+// doesn't tell whether versions are pending.
+func (cmd *command) noteNoRelease(r provider.Requirement, versions int) {
+	if versions > 0 {
+		return
+	}
+	note := fmt.Sprintf("%s has no releases", r.Address)
+	if pending := cmd.remedies().Find(cmd.c.Context, &provider.VersionError{Address: r.Address, Wanted: r.Constraint}); pending != "" {
+		note += "; " + pending
+	}
+	cmd.out.Note("%s", note)
 }
 
 // matchingVersions returns the versions that meet a constraint. Without a constraint, it
@@ -166,6 +181,7 @@ func listChecked(cmd *command, r provider.Requirement) error {
 			return err
 		}
 	}
+	cmd.noteNoRelease(r, len(versions))
 	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
 	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, cmd.publishing.Check, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()

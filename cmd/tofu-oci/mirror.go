@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -64,6 +65,7 @@ func mirrorAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
+	cmd.warnSharedRepository()
 	cmd.policy.History = &trust.SignerHistory{Source: oci.New(cmd.openReader(refs), cmd.aliases...)}
 	cmd.publishing.Verify = cmd.policy.VerifyOffered
 	// Don't add zips to the cache. mirror transfers the zips of all platforms only once,
@@ -74,6 +76,19 @@ func mirrorAction(cmd *command) error {
 	}
 	src := cmd.limit(source.NewCached(from, cmd.cache, source.CacheOptions{ReadOnly: true}), selected)
 	return cmd.out.FinishRun(mirror.Run(cmd.c.Context, src, selected.requirements, cmd.mirrorOptions(refs)))
+}
+
+// warnSharedRepository warns about a --to template that doesn't distinguish the types of
+// providers, because versions of other providers would use the same tags.
+func (cmd *command) warnSharedRepository() {
+	if !cmd.c.IsSet("to") {
+		return // OpenTofu checks the templates in the CLI configuration
+	}
+	if t, err := repositoryTemplate(cmd.c, "to"); err == nil {
+		if _, _, usesType := t.Uses(); !usesType {
+			cmd.out.Warn("--to has no {type}, so %s can contain only one provider; to mirror others, use a template such as %s", t.Redacted(), text.Quote(t.Redacted()+"/{namespace}/{type}"))
+		}
+	}
 }
 
 // mirrorOptions returns the options for a run that writes releases to repositories and

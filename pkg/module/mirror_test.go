@@ -428,6 +428,9 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 	w.archives["/archives/cycle.tar.gz"] = tarOf(t, "", map[string]string{"main.tf": "", "a/b": "-> ../c", "c/d": "-> ../a"})
 	w.archives["/archives/up.tar.gz"] = tarOf(t, "../", files)
 	w.archives["/archives/sparse.tar.gz"] = sparseTar(t)
+	for name, start := range map[string]string{"xz": "\xfd7zXZ\x00", "bzip2": "BZh91AY&SY", "zstd": "\x28\xb5\x2f\xfd\x04\x00", "7z": "7z\xbc\xaf\x27\x1c"} {
+		w.archives["/archives/"+name] = []byte(start)
+	}
 	w.archives["/archives/up.zip"] = zipOf(t, map[string]string{"../evil.tf": ""})
 	hostile := map[string]string{"main.tf": "", ".git/config": "[core]\n\tfsmonitor = evil\n"}
 	w.archives["/archives/git.zip"], w.archives["/archives/git.tar.gz"] = zipOf(t, hostile), tarOf(t, "", hostile)
@@ -455,6 +458,10 @@ func TestMirrorRefuses(t *testing.T) { //nolint:tparallel // the cases share a r
 		"git::https://secret@HOST/git/vpc.git?ref=" + oldest:        {"contains credentials", provider.Refused},
 		"git::https://HOST/git/vpc.git?ref=v9":                      {"no such branch, tag, or commit", provider.NotFound},
 		"https://HOST/archives/page":                                {"", provider.Unverified},
+		"https://HOST/archives/xz":                                  {"xz archives are not supported", provider.Refused},
+		"https://HOST/archives/bzip2":                               {"bzip2 archives are not supported", provider.Refused},
+		"https://HOST/archives/zstd":                                {"zstd archives are not supported", provider.Refused},
+		"https://HOST/archives/7z":                                  {"7z archives are not supported", provider.Refused},
 		"https://HOST/archives/link.tar.gz":                         {`"a/link" doesn't refer to a file`, provider.Refused},
 		"https://HOST/archives/cycle.tar.gz":                        {"doesn't refer to a file", provider.Refused},
 		"https://HOST/archives/up.tar.gz":                           {`".."`, provider.Unverified},

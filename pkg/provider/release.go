@@ -61,6 +61,9 @@ type Release struct {
 	Published time.Time
 	// Documents lists the documents about the release: SHA256SUMS, signatures, and keys.
 	Documents []Document
+	// RegistryModule is the address of a mirrored module in its module registry, as the
+	// artifact states it. It is empty for providers and for modules that were pushed.
+	RegistryModule string
 	// Stored is the location of the release in an OCI repository. It is the zero value if
 	// the release comes from elsewhere or from multiple repositories.
 	Stored Stored

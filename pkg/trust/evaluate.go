@@ -16,6 +16,9 @@ type evaluation struct {
 	pinned bool
 	// offered reports whether the origin registry offers the keys of the release.
 	offered bool
+	// registryModule reports whether the release is a mirrored module. Module registries
+	// have no signatures, so a warning about each module would only distract.
+	registryModule bool
 }
 
 // verify returns the verdict for a piece of evidence. If one signature is bad, the
@@ -137,6 +140,9 @@ func (w evaluation) problem(v provider.Verdict, version provider.Version) (probl
 		enforced := require || w.pinned || w.policy.EnforceValidation
 		return "the key for this signature is missing", enforced
 	case provider.TrustUnsigned:
+		if w.registryModule && w.rule.Unsigned == "" && w.unsigned(version) == warn {
+			return "", false
+		}
 		return w.unsigned(version).apply("nothing proves its origin")
 	case provider.TrustUnpinned:
 		if require || w.pinned {

@@ -132,7 +132,7 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 		return provider.Verdict{}, err
 	}
 	rule, pinned := p.Rules.For(r.Address)
-	w := evaluation{policy: p, rule: rule, pinned: pinned && len(rule.Fingerprints) > 0, offered: offered}
+	w := evaluation{policy: p, rule: rule, pinned: pinned && len(rule.Fingerprints) > 0, offered: offered, registryModule: r.RegistryModule != ""}
 	// 2. Verify the documents. The weakest verdict applies.
 	var verdict provider.Verdict
 	for i, e := range all {

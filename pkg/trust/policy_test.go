@@ -275,3 +275,30 @@ func TestEnvironment(t *testing.T) {
 		}
 	}
 }
+
+// TestRegistryModule checks that unsigned modules from a module registry cause no
+// warning, unless the policy or an earlier version has signatures.
+func TestRegistryModule(t *testing.T) {
+	t.Parallel()
+	mirrored := signed(t, nil)
+	mirrored.RegistryModule = "registry.opentofu.org/acme/vpc/aws"
+	earlier := &trust.SignerHistory{Source: &stored{releases: map[string]provider.Release{"0.9.0": signed(t, world.signatures["rsa"], "rsa")}}}
+	for name, test := range map[string]struct {
+		policy  trust.Policy
+		warning string
+		refused bool
+	}{
+		"default":         {},
+		"require":         {policy: trust.Policy{Mode: trust.ModeRequire}, refused: true},
+		"warn":            {policy: trust.Policy{Rules: rulesOf(t, "trust \"*/*/*\" {\n  unsigned = \"warn\"\n}")}, warning: "nothing proves its origin"},
+		"pinned":          {policy: trust.Policy{Rules: pin(t, "", "rsa")}, refused: true},
+		"signed earlier":  {policy: trust.Policy{History: earlier}, warning: "the existing version 0.9.0 is signed by "},
+		"without history": {policy: trust.Policy{History: &trust.SignerHistory{Source: &stored{}}}},
+	} {
+		v, err := test.policy.Verify(t.Context(), mirrored)
+		_, refused := errors.AsType[*trust.RefusedError](err)
+		if refused != test.refused || v.Trust != provider.TrustUnsigned || !strings.HasPrefix(v.Warning, test.warning) || (test.warning == "") != (v.Warning == "") {
+			t.Errorf("%s: got %q, %v", name, v.Warning, err)
+		}
+	}
+}

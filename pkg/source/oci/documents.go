@@ -34,6 +34,9 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 		Stored:  provider.Stored{Repository: repo.String(), Tag: found.Tag, Digest: found.Digest},
 		Locator: ociIndex{repo: repo, index: found.Digest},
 	}
+	if a.IsModule() {
+		r.RegistryModule = found.Index.Annotations[artifact.AnnotationModule]
+	}
 	if err := found.CheckFormat(a); err != nil {
 		return r, err
 	}
