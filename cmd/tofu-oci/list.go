@@ -98,8 +98,8 @@ func listSelected(cmd *command, src provider.Source, r provider.Requirement) err
 	return cmd.out.ListVersions(r.Address, versions)
 }
 
-// noteNoRelease prints a note if a repository has no releases, because an empty list
-// doesn't tell whether versions are pending.
+// noteNoRelease prints a note if a repository has no releases, because versions can be
+// pending although the list is empty.
 func (cmd *command) noteNoRelease(r provider.Requirement, versions int) {
 	if versions > 0 {
 		return
