@@ -32,11 +32,37 @@ func TestRemedies(t *testing.T) {
 			t.Errorf("tried: %v, reason %q, for the hint: %s", isTried, reason, text)
 		}
 	}
+	codes := documentedCodes(t, "doctor and tofurc")
 	for _, rule := range slices.Concat(verify.Rules(), lock.Rules()) {
-		if isTried, reason := slices.Contains(tried["remedy"], rule.Code), untriedFindings[rule.Code]; isTried == (reason != "") {
-			t.Errorf("tried: %v, reason %q, for the finding %s", isTried, reason, rule.Code)
+		codes = append(codes, rule.Code)
+	}
+	for _, code := range codes {
+		if isTried, reason := slices.Contains(tried["remedy"], code), untriedFindings[code]; isTried == (reason != "") {
+			t.Errorf("tried: %v, reason %q, for the finding %s", isTried, reason, code)
 		}
 	}
+}
+
+// documentedCodes returns the codes of findings in the table of a section of cli.md.
+func documentedCodes(t *testing.T, section string) (codes []string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n### "+section+"\n")
+	_, table, _ = strings.Cut(table, "\n| code | |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	for line := range strings.Lines(table) {
+		names, _, _ := strings.Cut(strings.TrimPrefix(line, "|"), "|")
+		for _, code := range regexp.MustCompile("`([a-z0-9-]+)`").FindAllStringSubmatch(names, -1) {
+			codes = append(codes, code[1])
+		}
+	}
+	if len(codes) == 0 {
+		t.Fatalf("cli.md lists no codes of %s", section)
+	}
+	return codes
 }
 
 // triedRemedies returns the first arguments of all commands hint and remedy in scripts.
@@ -103,7 +129,16 @@ var untriedFindings = map[string]string{
 	"signature-expired": "requires the author", "signature-untrusted": "requires the author", "signature-revoked": "requires the author",
 	"signature-unknown-key": "the user finds the key", "signature-unpinned": "the user finds the key", "signature-bad": "pkg/verify TestDefects",
 	"tag-per-platform": "the user deletes the tag", "version-zero": "the user publishes another version", "tags-many": "the user finds the tool",
-	"dependency-missing":  "script/module_dependencies.txtar mirrors the modules",
+	"dependency-missing": "script/module_dependencies.txtar mirrors the modules",
+	"config-syntax":      "the user corrects the line", "config-missing": "the user writes the file", "config-unreadable": "the user changes the file's mode",
+	"json-objects": "the user corrects the line", "argument-ignored": "the user deletes the line", "template-ambiguous": "the user selects the variables",
+	"dev-override": "the user deletes the line", "login-label": "the user corrects the label", "tokens-shared": "the user has to know the credentials",
+	"repository-name": "the user corrects the template", "host-port": "the user selects another method", "plain-http": "requires a registry with TLS",
+	"login-broken": "the user repairs the program or file", "login-missing": "login asks for a password", "access-denied": "login asks for a password",
+	"login-helper-key": "the user has to know the credentials", "login-unknown-to-opentofu": "the user has to know the credentials",
+	"login-stops-opentofu": "the user corrects the file", "registry-failed": "the command shows the registry's response", "layout-failed": "the user restores the layout",
+	"push-denied": "requires another account", "push-failed": "the user repairs the registry or directory",
+	"provider-aliased": "script/alias.txtar; the user decides", "repository-shared": "the user changes the template",
 	"lock-version-denied": "script/lock_check.txtar contains the command", "lock-hash-disagrees": "the user compares the checksums",
 }
 
