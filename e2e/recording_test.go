@@ -54,7 +54,7 @@ func TestRecording(t *testing.T) {
 	write(t, filepath.Join(dir, recording.Dir, "project", "main.tf"), recording.Configuration)
 	cmd := command(t, programs.tofuOCI, strings.Fields(recording.Install().Command)...)
 	cmd.Dir, cmd.Env = dir, append(cmd.Env, "PATH="+filepath.Dir(programs.tofu)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if text := output(t, cmd); !strings.Contains(text, "Using hashicorp/time v"+fixture.TimeVersion) {
+	if text := output(t, cmd); !strings.Contains(text, "Using previously-installed hashicorp/time v"+fixture.TimeVersion) {
 		t.Errorf("tofu init printed\n%s", text)
 	}
 }
