@@ -94,16 +94,15 @@ func listSelected(cmd *command, src provider.Source, r provider.Requirement) err
 		return err
 	}
 	cmd.warnDenied(src, r, 0)
-	cmd.noteNoRelease(r, len(versions))
+	if len(versions) == 0 {
+		cmd.noteNoRelease(r)
+	}
 	return cmd.out.ListVersions(r.Address, versions)
 }
 
-// noteNoRelease prints a note if a repository has no releases, because versions can be
-// pending although the list is empty.
-func (cmd *command) noteNoRelease(r provider.Requirement, versions int) {
-	if versions > 0 {
-		return
-	}
+// noteNoRelease prints a note about an empty list, because the repository can contain
+// pending versions.
+func (cmd *command) noteNoRelease(r provider.Requirement) {
 	note := fmt.Sprintf("%s has no releases", r.Address)
 	if pending := cmd.remedies().Find(cmd.c.Context, &provider.VersionError{Address: r.Address, Wanted: r.Constraint}); pending != "" {
 		note += "; " + pending
@@ -181,7 +180,9 @@ func listChecked(cmd *command, r provider.Requirement) error {
 			return err
 		}
 	}
-	cmd.noteNoRelease(r, len(versions))
+	if len(versions) == 0 {
+		cmd.noteNoRelease(r)
+	}
 	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
 	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, cmd.publishing.Check, verify.Options{Aliases: cmd.aliases, Template: from})
 	done()

@@ -81,13 +81,9 @@ func mirrorAction(cmd *command) error {
 // warnSharedRepository warns about a --to template that doesn't distinguish the types of
 // providers, because versions of other providers would use the same tags.
 func (cmd *command) warnSharedRepository() {
-	if !cmd.c.IsSet("to") {
-		return // OpenTofu checks the templates in the CLI configuration
-	}
-	if t, err := repositoryTemplate(cmd.c, "to"); err == nil {
-		if _, _, usesType := t.Uses(); !usesType {
-			cmd.out.Warn("--to has no {type}, so %s can contain only one provider; to mirror others, use a template such as %s", t.Redacted(), text.Quote(t.Redacted()+"/{namespace}/{type}"))
-		}
+	t, err := repositoryTemplate(cmd.c, "to")
+	if _, _, usesType := t.Uses(); err == nil && !usesType { // without --to, OpenTofu checks the template
+		cmd.out.Warn("--to has no {type}, so %s can contain only one provider; to mirror others, use a template such as %s", t.Redacted(), text.Quote(t.Redacted()+"/{namespace}/{type}"))
 	}
 }
 
