@@ -60,5 +60,9 @@ func denyAction(cmd *command) error {
 		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
 		return &explain.ExitError{Code: explain.ExitPartly}
 	}
+	if err == nil && result.RecordError != nil {
+		cmd.out.Warn("%s %s is denied, but its history lacks the denial; run the command again", r.Address, v)
+		return &explain.ExitError{Code: explain.ExitPartly}
+	}
 	return err
 }

@@ -38,8 +38,8 @@ var (
 	})
 	lacksScope = says("insufficient_scope", "insufficient scope")
 	// isUnsupported matches registries that accept only certain media types.
-	isUnsupported = anyOf(hasStatus(http.StatusUnsupportedMediaType),
-		allOf(says("unknown media type", "unknown mediatype", "unsupported media type", "does not match schema"), says("manifest", "media type")))
+	isUnsupported = allOf(repository.RefusesTypes, anyOf(hasStatus(http.StatusUnsupportedMediaType), hasStatus(http.StatusMethodNotAllowed),
+		says("media type", "mediatype", "does not match schema", "manifest class", "artifacttype")))
 	// isAlias matches a repository whose provider could be an alias of the requested one.
 	isAlias = has(func(e *repository.ProviderMismatchError) bool {
 		_, ok := e.Alias()

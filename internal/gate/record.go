@@ -98,7 +98,7 @@ func (g Gate) record(ctx context.Context, repo repository.Repository, c publish.
 		return denial, err
 	}
 	r.Tag = artifact.DeniedTag(c.Release.Version)
-	return r, repository.RecordDenial(ctx, repo, c.Release.Version, packed, c.Index.Descriptor)
+	return r, repository.RecordDenial(ctx, repo, c.Release.Version, packed)
 }
 
 // DenyExpired reports whether the gate whose approval has expired denies the version.

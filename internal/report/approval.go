@@ -149,6 +149,10 @@ func (o *Report) Decided(d approval.Decision) {
 		i.VersionTagError = r.VersionTagError.Error()
 		details = append(details, fmt.Sprintf("the tag %s was not deleted, so tofu init can still install the version: %v", artifact.Tag(r.Version), r.VersionTagError))
 	}
+	if r.RecordError != nil {
+		i.RecordError = r.RecordError.Error()
+		details = append(details, fmt.Sprintf("the denial was not added to the release's records: %v", r.RecordError))
+	}
 	o.done(i, text+detailed(details))
 }
 

@@ -193,6 +193,8 @@ type Item struct {
 	// VersionTagError explains why a denied version's tag was not deleted. If it is
 	// set, tofu init can still install the version.
 	VersionTagError string `json:"version_tag_error,omitempty"`
+	// RecordError explains why a denial was not added to the referrers of the index.
+	RecordError string `json:"record_error,omitempty"`
 	// Signature is nil if the signature was not verified.
 	Signature *outcome.SignatureItem `json:"signature,omitempty"`
 	Error     *outcome.ErrorItem     `json:"error,omitempty"`

@@ -32,10 +32,11 @@ type DenyOptions struct {
 	DryRun bool
 }
 
-// Deny records that a version must not be used, and then deletes the version's tag and
-// pending tag. As long as the repository has the denial tag, the version is denied
-// regardless of its packages. The denial refers to the index. When the index has lost
-// its last tag, a registry can garbage-collect the index, but not the denial.
+// Deny writes the version's denial tag, and then deletes the version's tag and pending tag.
+// Finally, it adds the denial to the referrers of the index (see [Result.RecordError]). As
+// long as the repository has the denial tag, the version is denied regardless of its
+// packages. The denial refers to the index. When the index has lost its last tag, a
+// registry can garbage-collect the index, but not the denial.
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
 // [Result.PendingTagError]), and the tag of the version doesn't change (see
@@ -75,7 +76,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	// 2. Record the denial.
+	// 2. Write the denial tag.
 	var packed artifact.Referrer
 	if before := found.existing; before != nil {
 		r.Record, r.Digest = before, before.Digest
@@ -88,10 +89,12 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if d.options.DryRun {
 		return r, nil
 	}
+	record := found.record
 	if found.existing == nil {
-		if err := repository.RecordDenial(ctx, d.repo, d.version, packed, found.subject.Descriptor); err != nil {
-			return r, fmt.Errorf("recording the denial: %w", err)
+		if record, err = repository.TagDenial(ctx, d.repo, d.version, packed); err != nil {
+			return r, fmt.Errorf("writing the tag %s: %w", r.Tag, err)
 		}
+		r.Digest, r.Record.Digest = record.Descriptor.Digest, record.Descriptor.Digest
 		// After this delay, every run that checked for a denial before the denial was
 		// recorded has written its tag.
 		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
@@ -99,16 +102,34 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		}
 	}
 	// 3. Delete the tag of the version, or leave it unchanged.
-	r.VersionTagError, err = d.unpublish(ctx, packed)
+	r.VersionTagError, err = d.unpublish(ctx)
 	if err == nil && r.VersionTagError == nil && d.address.IsModule() {
 		r.VersionTagError, err = d.deleteLatest(ctx, found.version.Digest)
 	}
-	if err != nil || !found.pending.Exists() {
-		return r, err
-	}
 	// 4. Delete the pending tag, or point it to the denial.
-	r.PendingTagError, err = d.unstage(ctx, packed, found.pending)
+	if err == nil && found.pending.Exists() {
+		r.PendingTagError, err = d.unstage(ctx, record, found.pending)
+	}
+	// 5. Keep the denial, and add it to the referrers list. The tags are deleted even if this
+	// fails, and the next run repeats it.
+	if err == nil {
+		r.RecordError = d.keep(ctx, record)
+	}
 	return r, err
+}
+
+// keep writes the denial tag again if it is missing, because some registries delete a
+// manifest's referrers together with the manifest. It then adds the denial to the
+// referrers list.
+func (d denying) keep(ctx context.Context, record artifact.Blob) error {
+	now, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
+	if err == nil && (!now.Exists() || now.Dangling) {
+		err = d.repo.PushTag(ctx, record, now.Tag, now.Digest)
+	}
+	if err != nil {
+		return err
+	}
+	return repository.ListReferrer(ctx, d.repo, record.Bytes)
 }
 
 // deniable describes the version to deny.
@@ -118,8 +139,9 @@ type deniable struct {
 	pending, version repository.Inspection
 	// subject is the release that the denial refers to.
 	subject repository.Inspection
-	// existing is the earlier denial if Deny keeps it, or nil.
+	// existing is the earlier denial if Deny keeps it, or nil. record is its manifest.
 	existing *repository.DecisionRecord
+	record   artifact.Blob
 }
 
 // inspect inspects the tags. It returns an error if the version can't be denied because
@@ -161,7 +183,10 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	again := byGate || f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
-		f.existing = &denied.Record
+		var i repository.Inspection
+		i, err = repository.Inspect(ctx, d.repo, denied.Record.Tag, repository.DepthIndex)
+		f.existing, f.record = &denied.Record, artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+		return f, err
 	case f.subject.Exists():
 	case f.pending.Exists() || f.version.Exists():
 		return f, fmt.Errorf("%w: index %s is missing", ErrIncomplete, cmp.Or(f.pending.Digest, f.version.Digest))
@@ -214,7 +239,7 @@ func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r
 }
 
 // unstage deletes the pending tag or, if that is not possible, points it to the denial.
-func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending repository.Inspection) (tagErr, err error) {
+func (d denying) unstage(ctx context.Context, record artifact.Blob, pending repository.Inspection) (tagErr, err error) {
 	tagErr, err = d.deleteTag(ctx, pending, repository.Inspection{})
 	if err != nil || tagErr == nil {
 		return nil, err
@@ -222,7 +247,7 @@ func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending 
 	if errors.Is(tagErr, repository.ErrTagMoved) {
 		return tagErr, tagErr // another run staged a release, which needs a separate decision
 	}
-	if err := d.repo.PushTag(ctx, packed.Manifest, pending.Tag, pending.Digest); err != nil {
+	if err := d.repo.PushTag(ctx, record, pending.Tag, pending.Digest); err != nil {
 		return tagErr, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
 	}
 	return tagErr, nil
@@ -231,16 +256,12 @@ func (d denying) unstage(ctx context.Context, packed artifact.Referrer, pending 
 // unpublish deletes the tag of the version. If the tag can't be deleted, tagErr is the
 // reason. unpublish never points the tag to different content, because OpenTofu would
 // still select the version and then fail.
-func (d denying) unpublish(ctx context.Context, packed artifact.Referrer) (tagErr, err error) {
+func (d denying) unpublish(ctx context.Context) (tagErr, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
 	if err != nil || !now.Exists() {
 		return nil, err
 	}
-	if tagErr, err = d.deleteTag(ctx, now, repository.Inspection{}); err != nil || tagErr != nil || packed.Document.Digest == "" {
-		return tagErr, err
-	}
-	// Some registries delete a manifest's referrers together with the manifest.
-	return nil, repository.TagDenial(ctx, d.repo, d.version, packed)
+	return d.deleteTag(ctx, now, repository.Inspection{})
 }
 
 // deleteLatest deletes a module's latest tag, which OpenTofu installs by default, if it

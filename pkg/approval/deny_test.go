@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -68,10 +70,10 @@ func TestDenyAfterGate(t *testing.T) {
 			index := w.put(t, waiting, both)
 			subject := w.inspect(t, waiting).Descriptor
 			d := repository.NewDecision(w.repo, artifact.DecisionGate, artifact.VerdictDeny, w.address, w.version)
-			d.Gate, d.Reason = "scan@0123456789ab", "contains GO-2024-0001"
+			d.Gate, d.Reason, d.Time = "scan@0123456789ab", "contains GO-2024-0001", d.Time.Add(-time.Minute)
 			packed, err := d.Pack(subject, nil)
 			if err == nil {
-				err = repository.RecordDenial(t.Context(), w.repo, w.version, packed, subject)
+				err = repository.RecordDenial(t.Context(), w.repo, w.version, packed)
 			}
 			if err == nil {
 				err = repository.Untag(t.Context(), w.repo, waiting, index, repository.Inspection{})
@@ -118,14 +120,15 @@ func TestDenialIsReferrer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+		const recordType = "application/json"
 		types := map[string]bool{}
 		for _, d := range list {
 			types[d.ArtifactType] = true
-			if d.ArtifactType == artifact.TypeDecision && d.Digest != r.Digest {
+			if d.ArtifactType == recordType && d.Digest != r.Digest {
 				t.Errorf("another denial: %s", d.Digest)
 			}
 		}
-		if diff := cmp.Diff(map[string]bool{artifact.TypeDecision: true, artifact.MediaTypeSPDX: true}, types); diff != "" {
+		if diff := cmp.Diff(map[string]bool{recordType: true, artifact.MediaTypeSPDX: true}, types); diff != "" {
 			t.Error(diff)
 		}
 		documents, err := repository.Documents(t.Context(), w.repo, index.Digest)
@@ -335,5 +338,50 @@ func TestList(t *testing.T) {
 	}
 	if _, err := approval.List(t.Context(), newRegistry(t, registrytest.Options{}).repo); !errors.Is(err, repository.ErrNoRepository) {
 		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestDenyWithFaults checks that a failure to record a denial doesn't prevent the denial,
+// and is never an error after the version's tag was deleted. Denying the version again adds
+// the record. All requests of a kind fail, starting with any of them.
+func TestDenyWithFaults(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]registrytest.Options{"API": {}, "no API": {NoReferrers: http.StatusNotFound}, "deletes manifests": {DeletesManifests: true}} {
+		for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.ManifestPut, registrytest.UploadPost, registrytest.Referrers} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				recorded := false
+				for n := 0; !recorded && n < 50; n++ {
+					w := newRegistry(t, o)
+					index := w.put(t, version, one)
+					var arrived atomic.Int64
+					w.registry.Misbehave(kind, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+						if arrived.Add(1) <= int64(n) {
+							honest(rw, r)
+							return
+						}
+						registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "a fault")(rw, r, honest)
+					}, -1)
+					r, err := approval.Deny(t.Context(), w.repo, w.address, w.version, because)
+					w.registry.Behave()
+					deleted := w.at(t, version) == ""
+					if deleted != (err == nil) || deleted && w.at(t, denied) == "" && r.RecordError == nil {
+						t.Fatalf("%d: the tag was deleted: %t, %+v, %v", n, deleted, r, err)
+					}
+					if recorded = err == nil && r.RecordError == nil; recorded || !deleted || w.at(t, denied) == "" {
+						continue
+					}
+					if again := w.deny(t, because); again.Status != publish.Unchanged || again.RecordError != nil {
+						t.Errorf("%d: again: %+v", n, again)
+					}
+					if records, err := repository.Decisions(t.Context(), w.repo, index); err != nil || len(records) != 1 {
+						t.Errorf("%d: got %v, %v", n, records, err)
+					}
+				}
+				if !recorded {
+					t.Error("the denial was never recorded")
+				}
+			})
+		}
 	}
 }

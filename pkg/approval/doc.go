@@ -54,6 +54,10 @@ type Result struct {
 	// or nil if the tag was deleted. As long as the tag exists, OpenTofu can install
 	// the version. VersionTagError wraps the same errors as PendingTagError.
 	VersionTagError error
+	// RecordError is the reason a denial might not be in the index's referrers list, or
+	// nil. The version's tags were deleted in any case. Denying the version again adds the
+	// denial to the list.
+	RecordError error
 }
 
 // ErrNotPending is returned if the pending release doesn't exist.

@@ -16,10 +16,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// TypeDecision is the artifact type of the manifest that records a [Decision], and the
-// media type of its statement.
-const TypeDecision = "application/vnd.io.github.tofu-oci.decision.v1+json"
-
 // Kinds of decisions.
 const (
 	// DecisionPromote is the approval of a release.
@@ -180,9 +176,10 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 		return Referrer{}, fmt.Errorf("decision exceeds %d bytes", maxStatement)
 	}
 	// Decisions about the same index need different names.
-	statement := NewDocument(d.Kind+"-"+digest.FromBytes(data).Encoded()[:12]+".json", TypeDecision, data)
+	statement := NewDocument(d.Kind+"-"+digest.FromBytes(data).Encoded()[:12]+".json", typeRecord, data)
+	annotations := map[string]string{annotationRecord: recordDecision}
 	if signer == nil {
-		return PackReferrer(statement, index)
+		return packDocuments(statement, index, annotations)
 	}
 	signature, err := signer.Sign(data)
 	if err != nil {
@@ -192,14 +189,15 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 	if len(signature) > maxDecisionSignature || len(keys) > maxDecisionKeys {
 		return Referrer{}, fmt.Errorf("the signing key exceeds %d bytes; export it with gpg --export-secret-keys --export-options export-minimal", maxDecisionKeys)
 	}
-	return PackReferrer(statement, index, NewDocument(statement.Name+".sig", MediaTypeSignature, signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, keys))
+	return packDocuments(statement, index, annotations, NewDocument(statement.Name+".sig", MediaTypeSignature, signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, keys))
 }
 
-// IsDecision reports whether an entry in a referrers list is a decision of one of the
-// given kinds.
-func IsDecision(entry ocispec.Descriptor, kinds ...string) bool {
+// MayBeDecision reports whether an entry in a referrers list can be a decision of one of
+// the given kinds. Some registries list no annotations, so only the manifest shows what it
+// is.
+func MayBeDecision(entry ocispec.Descriptor, kinds ...string) bool {
 	kind, _, _ := strings.Cut(entry.Annotations[ocispec.AnnotationTitle], "-")
-	return entry.ArtifactType == TypeDecision && slices.Contains(kinds, kind)
+	return len(entry.Annotations) == 0 || isRecord(entry.ArtifactType, entry.Annotations, recordDecision) && slices.Contains(kinds, kind)
 }
 
 // DecisionManifest contains the descriptors in the manifest of a decision. For an
@@ -216,7 +214,7 @@ func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
 	switch {
 	case err != nil:
 		return m, err
-	case manifest.MediaType != ocispec.MediaTypeImageManifest || manifest.ArtifactType != TypeDecision:
+	case manifest.MediaType != ocispec.MediaTypeImageManifest || !isRecord(manifest.ArtifactType, manifest.Annotations, recordDecision):
 		return m, formatError("not a decision")
 	case manifest.Subject == nil || manifest.Subject.Digest.Validate() != nil:
 		return m, formatError("decision has no valid subject")
@@ -225,6 +223,7 @@ func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
 	}
 	m.Index = *manifest.Subject
 	for _, layer := range manifest.Layers[1:] {
+		layer = ownType(layer)
 		into, limit := &m.Keys, int64(maxDecisionKeys)
 		if layer.MediaType == MediaTypeSignature {
 			into, limit = &m.Signature, maxDecisionSignature

@@ -3,6 +3,8 @@ package artifact_test
 import (
 	"encoding/json"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,12 +68,36 @@ func TestDecisionRoundTrip(t *testing.T) {
 		if got.String() != "it phones home\nsee #42 (jane)" {
 			t.Errorf("got %q", got)
 		}
-		if !artifact.IsDecision(r.Entry, artifact.DecisionDeny) || artifact.IsDecision(r.Entry, artifact.DecisionPromote, artifact.DecisionForce) {
+		if !artifact.MayBeDecision(r.Entry, artifact.DecisionDeny) || artifact.MayBeDecision(r.Entry, artifact.DecisionPromote, artifact.DecisionForce) {
 			t.Errorf("the entry %v has a wrong kind", r.Entry.Annotations)
+		}
+		if bare := (ocispec.Descriptor{Digest: r.Entry.Digest}); !artifact.MayBeDecision(bare, artifact.DecisionPromote) || !artifact.MayBeDocument(bare) {
+			t.Error("an entry without annotations isn't read")
+		}
+		if _, err := artifact.ParseDocument(r.Manifest.Bytes); artifact.MayBeDocument(r.Entry) || !isFormatError(err) {
+			t.Errorf("read as a document: %v", err)
 		}
 		if _, err := artifact.ParseIndex(r.Manifest.Bytes); !isFormatError(err) {
 			t.Errorf("read as a release: %v", err)
 		}
+	}
+}
+
+// TestParseEarlierDecision checks that decisions with an artifact type of their own, and
+// without the annotation, are read. Earlier versions wrote them.
+func TestParseEarlierDecision(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile(filepath.Join(vectors, "decision-manifest-earlier.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, subject := artifact.DescribeReferrer(data)
+	m, err := artifact.ParseDecisionManifest(data)
+	if err != nil || m.Index.Digest != deniedIndex.Digest || subject != deniedIndex.Digest {
+		t.Errorf("got %+v, %v", m, err)
+	}
+	if !artifact.MayBeDecision(entry, artifact.DecisionDeny) || artifact.MayBeDecision(entry, artifact.DecisionGate) || artifact.MayBeDocument(entry) {
+		t.Errorf("the entry is %+v", entry)
 	}
 }
 
@@ -146,7 +172,8 @@ func TestInvalidDecision(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*ocispec.Manifest){
-		"of another type":   func(m *ocispec.Manifest) { m.ArtifactType = artifact.MediaTypeSPDX },
+		"a sync record":     func(m *ocispec.Manifest) { m.Annotations["io.github.tofu-oci.record"] = "sync" },
+		"a document":        func(m *ocispec.Manifest) { delete(m.Annotations, "io.github.tofu-oci.record") },
 		"of nothing":        func(m *ocispec.Manifest) { m.Subject = nil },
 		"of no digest":      func(m *ocispec.Manifest) { m.Subject = &ocispec.Descriptor{Digest: "sha256:x"} },
 		"without a layer":   func(m *ocispec.Manifest) { m.Layers = nil },

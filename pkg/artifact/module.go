@@ -19,6 +19,8 @@ type Module struct {
 	// Annotations contains the annotations of the manifest. PackModule adds the
 	// annotation for the version.
 	Annotations map[string]string
+	// Generic makes the manifest generic. See the function [Generic].
+	Generic bool
 }
 
 // PackModule builds the artifact of a module package, without its zip. The manifest is
@@ -36,6 +38,9 @@ func PackModule(m Module) (Packed, error) {
 	annotations[ocispec.AnnotationVersion] = m.Zip.Version.String()
 	documents := map[digest.Digest]provider.Document{}
 	manifest, err := packLayers(TypeModule, zip, sortedDocuments(m.Zip.Documents), annotations, documents)
+	if err == nil && m.Generic {
+		manifest, err = Generic(manifest)
+	}
 	if err != nil {
 		return Packed{}, fmt.Errorf("packing module %s: %w", m.Zip.Filename, err)
 	}

@@ -31,6 +31,8 @@ type Options struct {
 	// format defines are ignored, and the date of the release overrides the date
 	// annotation.
 	Annotations map[string]string
+	// Generic makes all manifests generic. See [Generic].
+	Generic bool
 }
 
 // Annotate adds an annotation. It returns an error if the format reserves the key.
@@ -90,6 +92,9 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 			return Packed{}, fmt.Errorf("packing %s %s: more than one package for %s", r.Address, r.Version, p.Platform)
 		}
 		manifest, err := packManifest(p, r.Documents, o, documents)
+		if err == nil && o.Generic {
+			manifest, err = Generic(manifest)
+		}
 		if err != nil {
 			return Packed{}, fmt.Errorf("packing %s %s for %s: %w", r.Address, r.Version, p.Platform, err)
 		}
@@ -262,10 +267,15 @@ type Referrer struct {
 	Entry ocispec.Descriptor
 }
 
-// PackReferrer builds a referrer for a document about the index. more contains the
-// documents in additional layers. Identical input results in identical bytes, so
-// attaching a document again has no effect.
-func PackReferrer(document provider.Document, index ocispec.Descriptor, more ...provider.Document) (Referrer, error) {
+// PackReferrer builds a referrer for a document about the index. Identical input results in
+// identical bytes, so attaching a document again has no effect.
+func PackReferrer(document provider.Document, index ocispec.Descriptor) (Referrer, error) {
+	return packDocuments(document, index, nil)
+}
+
+// packDocuments builds a referrer whose layers are a document and more documents. The
+// manifest has the document's name and the given annotations.
+func packDocuments(document provider.Document, index ocispec.Descriptor, annotations map[string]string, more ...provider.Document) (Referrer, error) {
 	var layers []ocispec.Descriptor
 	for _, d := range append([]provider.Document{document}, more...) {
 		if err := checkDocument(d); err != nil {
@@ -275,7 +285,9 @@ func PackReferrer(document provider.Document, index ocispec.Descriptor, more ...
 			MediaType: d.MediaType, Digest: d.Digest, Size: d.Size, Annotations: map[string]string{ocispec.AnnotationTitle: d.Name},
 		})
 	}
-	r, err := packReferrer(document, index, ocispec.DescriptorEmptyJSON, layers, layers[0].Annotations)
+	all := maps.Clone(layers[0].Annotations)
+	maps.Copy(all, annotations)
+	r, err := packReferrer(document, index, ocispec.DescriptorEmptyJSON, layers, all)
 	r.More = more
 	return r, err
 }

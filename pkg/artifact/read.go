@@ -238,6 +238,8 @@ type Manifest struct {
 	// with invalid digests.
 	Blobs       []ocispec.Descriptor
 	Annotations map[string]string
+	// Generic reports whether the manifest is generic. See the function [Generic].
+	Generic bool
 }
 
 // ParseManifest parses the manifest of a platform. It returns errors of type
@@ -252,12 +254,13 @@ func parseManifest(data []byte, artifactType string) (Manifest, error) {
 	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != artifactType {
 		return Manifest{}, missing(ManifestType, "expected a manifest of artifact type %s, got %s", artifactType, describe(doc))
 	}
-	m := Manifest{Annotations: doc.Annotations}
+	m := Manifest{Annotations: doc.Annotations, Generic: doc.Config != nil && doc.Config.MediaType == ocispec.MediaTypeImageConfig}
 	zips, sumsLayers := 0, 0
 	if len(doc.Layers) > maxLayers {
 		return Manifest{}, formatError("manifest has %d layers; the maximum is %d", len(doc.Layers), maxLayers)
 	}
 	for _, layer := range doc.Layers {
+		layer = ownType(layer)
 		title := layer.Annotations[ocispec.AnnotationTitle]
 		if provider.CheckFilename(title) != nil {
 			title = ""

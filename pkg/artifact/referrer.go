@@ -6,6 +6,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // ReferrersTag returns the tag of a manifest's referrers list. In registries without
@@ -45,11 +47,34 @@ func ParseReferrer(data []byte) (ocispec.Descriptor, error) {
 	return document, err
 }
 
+// MayBeDocument reports whether an entry in a referrers list can be a document. See
+// [MayBeDecision].
+func MayBeDocument(entry ocispec.Descriptor) bool {
+	return len(entry.Annotations) == 0 || isDocument(entry.ArtifactType, entry.Annotations)
+}
+
+// isDocument reports whether a manifest, or its entry in a referrers list, is a document.
+// The referrers of other tools, such as signatures of the artifact, have no valid name.
+func isDocument(artifactType string, annotations map[string]string) bool {
+	return provider.CheckFilename(annotations[ocispec.AnnotationTitle]) == nil && !isRecord(artifactType, annotations, recordDecision)
+}
+
+// ParseDocument is like [ParseReferrer], but the descriptor has the type and the name in
+// the manifest. For referrers that aren't documents, it returns a *[FormatError].
+func ParseDocument(data []byte) (ocispec.Descriptor, error) {
+	manifest, document, err := parseReferrer(data)
+	if err == nil && !isDocument(manifest.ArtifactType, manifest.Annotations) {
+		err = formatError("not a document")
+	}
+	document.MediaType, document.Annotations = cmp.Or(manifest.ArtifactType, manifest.Config.MediaType), manifest.Annotations
+	return document, err
+}
+
 // RefersTo reports whether a manifest has the given subject and is not a decision.
 func RefersTo(data []byte, subject digest.Digest) bool {
 	var manifest ocispec.Manifest
 	err := decode(data, &manifest)
-	return err == nil && manifest.Subject != nil && manifest.Subject.Digest == subject && manifest.ArtifactType != TypeDecision
+	return err == nil && manifest.Subject != nil && manifest.Subject.Digest == subject && !isRecord(manifest.ArtifactType, manifest.Annotations, recordDecision)
 }
 
 func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Descriptor, err error) {

@@ -15,8 +15,6 @@ import (
 const (
 	// SyncTag is the tag of a repository's sync record. OpenTofu ignores it.
 	SyncTag = "tofu-oci-sync"
-	// TypeSync is the artifact type of a sync record's manifest.
-	TypeSync = "application/vnd.io.github.tofu-oci.sync.v1+json"
 
 	annotationUnwanted = annotationPrefix + "unwanted."
 	annotationPruned   = annotationPrefix + "pruned."
@@ -42,7 +40,7 @@ func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) 
 	if n := len(r.Unwanted) + len(r.Pruned); n > maxSyncDates {
 		return manifest, config, fmt.Errorf("sync record has %d dates; the maximum is %d", n, maxSyncDates)
 	}
-	annotations := map[string]string{}
+	annotations := map[string]string{annotationRecord: recordSync}
 	for prefix, dates := range map[string]map[provider.Version]time.Time{annotationUnwanted: r.Unwanted, annotationPruned: r.Pruned} {
 		for v, date := range dates {
 			annotations[prefix+Tag(v)] = date.UTC().Format(time.RFC3339)
@@ -51,11 +49,11 @@ func (r SyncRecord) Pack() (manifest Blob, config provider.Document, err error) 
 	manifest, err = marshal(ocispec.Manifest{
 		Versioned:    specs.Versioned{SchemaVersion: 2},
 		MediaType:    ocispec.MediaTypeImageManifest,
-		ArtifactType: TypeSync,
+		ArtifactType: typeRecord,
 		Config:       ocispec.DescriptorEmptyJSON,
 		Layers:       []ocispec.Descriptor{ocispec.DescriptorEmptyJSON},
 		Annotations:  annotations,
-	}, ocispec.MediaTypeImageManifest, TypeSync)
+	}, ocispec.MediaTypeImageManifest, typeRecord)
 	return manifest, emptyConfig(), err
 }
 
@@ -67,7 +65,7 @@ func ParseSyncRecord(data []byte) (SyncRecord, error) {
 	if err != nil {
 		return SyncRecord{}, err
 	}
-	if doc.MediaType != ocispec.MediaTypeImageManifest || doc.ArtifactType != TypeSync {
+	if doc.MediaType != ocispec.MediaTypeImageManifest || !isRecord(doc.ArtifactType, doc.Annotations, recordSync) {
 		return SyncRecord{}, formatError("expected a sync record, got %s", describe(doc))
 	}
 	r := SyncRecord{Unwanted: parseDates(doc.Annotations, annotationUnwanted), Pruned: parseDates(doc.Annotations, annotationPruned)}

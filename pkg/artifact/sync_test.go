@@ -66,7 +66,7 @@ func TestSyncRecord(t *testing.T) {
 		},
 	} {
 		packed, config, err := want.Pack()
-		if err != nil || string(config.Bytes) != "{}" || packed.Descriptor.ArtifactType != artifact.TypeSync {
+		if err != nil || string(config.Bytes) != "{}" || packed.Descriptor.ArtifactType != "application/json" {
 			t.Fatalf("%s: %+v, %v", name, packed.Descriptor, err)
 		}
 		if again, _, _ := want.Pack(); string(again.Bytes) != string(packed.Bytes) || digest.FromBytes(packed.Bytes) != packed.Descriptor.Digest {
@@ -87,6 +87,7 @@ func TestSyncRecord(t *testing.T) {
 // TestParseSyncRecord checks that invalid entries are ignored, and that other content is rejected.
 func TestParseSyncRecord(t *testing.T) {
 	t.Parallel()
+	const earlier = "application/vnd.io.github.tofu-oci.sync.v1+json"
 	manifest := func(artifactType string, annotations map[string]string) []byte {
 		data, err := json.Marshal(ocispec.Manifest{MediaType: ocispec.MediaTypeImageManifest, ArtifactType: artifactType, Annotations: annotations})
 		if err != nil {
@@ -94,7 +95,7 @@ func TestParseSyncRecord(t *testing.T) {
 		}
 		return data
 	}
-	got, err := artifact.ParseSyncRecord(manifest(artifact.TypeSync, map[string]string{
+	got, err := artifact.ParseSyncRecord(manifest(earlier, map[string]string{
 		"io.github.tofu-oci.unwanted.1.2.3":  "2026-03-04T06:06:07+01:00",
 		"io.github.tofu-oci.unwanted.1.2":    "2026-03-04T05:06:07Z",
 		"io.github.tofu-oci.unwanted.latest": "2026-03-04T05:06:07Z",
@@ -111,8 +112,8 @@ func TestParseSyncRecord(t *testing.T) {
 		many[fmt.Sprintf("io.github.tofu-oci.pruned.1.0.%d", i)] = "2026-03-04T05:06:07Z"
 	}
 	for name, data := range map[string][]byte{
-		"nothing": nil, "a denial": manifest(artifact.TypeDecision, nil), "an index": []byte(`{"mediaType":"` + ocispec.MediaTypeImageIndex + `"}`),
-		"too many": manifest(artifact.TypeSync, many), "too large": []byte(strings.Repeat(" ", artifact.MaxManifestSize+1)),
+		"nothing": nil, "a denial": manifest("application/vnd.io.github.tofu-oci.decision.v1+json", nil), "an index": []byte(`{"mediaType":"` + ocispec.MediaTypeImageIndex + `"}`),
+		"too many": manifest(earlier, many), "too large": []byte(strings.Repeat(" ", artifact.MaxManifestSize+1)),
 	} {
 		r, err := artifact.ParseSyncRecord(data)
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok {

@@ -194,18 +194,8 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			}
 			done.Zip.Documents = append(slices.Clip(done.Zip.Documents), signed...)
 		}
-		module, err := artifact.PackModule(j.module(target, done))
-		if err != nil {
-			return err
-		}
-		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
-		now, _, err = repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
-			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed, f.released.Exists()) },
-		})
-		if err == nil && now.Digest != done.Digest {
-			err = repository.ErrTagMoved
-		}
-		if err != nil {
+		var err error
+		if packed, now, err = j.store(ctx, target, f.released.Exists(), done); err != nil {
 			return err
 		}
 	}
@@ -223,6 +213,30 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		return nil
 	}
 	return repository.DropPending(ctx, j.repo, j.pkg.Version, now) // an earlier run might have held the package
+}
+
+// store sends the manifest, and writes the tag. If the registry refuses the media types,
+// it sends the generic manifest.
+func (j *push) store(ctx context.Context, target stored, tagExists bool, done *Result) (manifest artifact.Blob, now repository.Inspection, err error) {
+	m := j.module(target, done)
+	m.Generic = target.manifest.Generic
+	for {
+		packed, err := artifact.PackModule(m)
+		if err != nil {
+			return manifest, now, err
+		}
+		manifest, done.Digest = packed.Index, packed.Index.Descriptor.Digest
+		now, _, err = repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
+			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, manifest, tagExists) },
+		})
+		if err == nil && now.Digest != done.Digest {
+			err = repository.ErrTagMoved
+		}
+		if m.Generic || !repository.RefusesTypes(err) {
+			return manifest, now, err
+		}
+		m.Generic = true
+	}
 }
 
 // errHeld is returned if a gate holds a package that was not staged.

@@ -8,13 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func file(path, content string) module.File {
@@ -92,6 +95,39 @@ func TestPush(t *testing.T) {
 	}
 	if _, data, err := repo.Manifest(t.Context(), module.LatestTag); err != nil || len(data) == 0 {
 		t.Errorf("latest: %v", err)
+	}
+}
+
+// TestPushTypes checks that registries with a list of allowed media types store modules,
+// the sync record, and that a second push changes nothing.
+func TestPushTypes(t *testing.T) {
+	t.Parallel()
+	for name, types := range map[string]*registrytest.Types{"GitLab": registrytest.GitLabTypes, "strict": registrytest.StrictTypes, "images": registrytest.ImageTypes} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			registry := registrytest.New(registrytest.Options{Types: types})
+			host, client := registrytest.ServeInMemory(t, registry)
+			repo, err := repository.Open(template.Reference{Registry: host, Name: "acme/vpc"}, repository.Options{HTTP: client, PlainHTTP: []string{host}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := module.PushOptions{Signer: &signer{}, Latest: true}
+			if r := push(t, repo, vpc(t, "one"), o); r.Status != publish.Created || !r.Latest {
+				t.Errorf("got %+v", r)
+			}
+			before := registry.Writes()
+			if r := push(t, repo, vpc(t, "one"), o); r.Status != publish.Unchanged || registry.Writes() != before {
+				t.Errorf("again: %+v, %d requests", r, registry.Writes()-before)
+			}
+			date := time.Unix(1e9, 0).UTC()
+			err = repository.WriteSyncRecord(t.Context(), repo, func(r *artifact.SyncRecord) { r.Pruned[version(t, "1.0.0")] = date })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if record, err := repository.ReadSyncRecord(t.Context(), repo); err != nil || !record.Pruned[version(t, "1.0.0")].Equal(date) {
+				t.Errorf("got %+v, %v", record, err)
+			}
+		})
 	}
 }
 

@@ -26,14 +26,30 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		return r, err
 	}
 	// 3. Send the remaining content, and finally write the tag.
-	packed, err := artifact.Pack(r.release, r.index)
-	if err != nil {
-		return r, err
-	}
 	if f.denial == nil { // Force overrides only a denial that existed when the run started
 		if err := repository.CheckDeniedNow(ctx, j.repo, j.version); err != nil {
 			return r, err
 		}
+	}
+	err = j.push(ctx, f, &r)
+	if repository.RefusesTypes(err) && !r.index.Generic {
+		if j.Progress.Retry != nil {
+			j.Progress.Retry("storing manifests in "+j.repo.String()+" with common media types", err)
+		}
+		r.index.Generic = true
+		if err = j.push(ctx, f, &r); err == nil {
+			j.memory.generic.Store(j.repo.Traits().Registry, true)
+		}
+	}
+	r.Attached, r.Unattested = sortedNames(f.attached), f.unattested
+	return r, err
+}
+
+// push packs the release and pushes it.
+func (j *job) push(ctx context.Context, f *facts, r *Result) error {
+	packed, err := artifact.Pack(r.release, r.index)
+	if err != nil {
+		return err
 	}
 	if packed.Index.Descriptor.Digest == f.stored.Digest {
 		r.Plan = r.restoring(*f)
@@ -65,11 +81,13 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			if j.can.Published {
 				c.Action = ActionMirror
 			}
-			return j.runGates(ctx, c)
+			if err := j.runGates(ctx, c); err != nil {
+				return err
+			}
+			return j.complete(ctx, f, r, packed.Index)
 		},
 	})
-	r.Attached, r.Unattested = sortedNames(f.attached), f.unattested
-	return r, err
+	return err
 }
 
 // signAndVerify adds the planned signature and keys, and verifies the signature of the

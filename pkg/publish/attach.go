@@ -73,29 +73,52 @@ func (j *job) overrides(f facts, s Status) bool {
 
 // recordForce records the use of Force. If the registry can't store referrers lists,
 // nothing is recorded.
-func (j *job) recordForce(ctx context.Context, f facts) error {
-	if f.now.Descriptor.Digest == "" {
+func (j *job) recordForce(ctx context.Context, f facts, index ocispec.Descriptor) error {
+	if index.Digest == "" {
 		return nil
 	}
 	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
 	if d.Reason = "overwrites conflicting content"; f.denial != nil {
 		d.Reason = "overrides the denial " + f.denial.Digest.String()
 	}
-	err := repository.Record(ctx, j.repo, d, f.now.Descriptor, j.recordSigner())
+	err := repository.Record(ctx, j.repo, d, index, j.recordSigner())
 	if errors.Is(err, repository.ErrNoReferrersList) {
 		return nil
 	}
 	return err
 }
 
+// complete attaches everything that belongs to an index before a tag points to it, so that
+// a failure doesn't leave an incomplete release: documents, and the record of Force.
+func (j *job) complete(ctx context.Context, f *facts, r *Result, index artifact.Blob) error {
+	if j.overrides(*f, r.Status) {
+		if err := j.repo.PushManifest(ctx, index); err != nil {
+			return err
+		}
+		if err := j.recordForce(ctx, *f, index.Descriptor); err != nil {
+			return err
+		}
+	}
+	if j.options.NoReferrers {
+		return nil
+	}
+	documents, err := j.carried(ctx, *f, index.Descriptor)
+	if err != nil {
+		return err
+	}
+	names, err := repository.AttachTo(ctx, j.repo, documents, index)
+	f.attached, f.completed = append(f.attached, names...), index.Descriptor.Digest
+	return err
+}
+
 // attach attaches the documents about all platforms to the index that the tag points
-// to. These are the source's documents, and the referrers of earlier indexes. attach
-// adds the names of new referrers to the result. If the tag then points to a new index,
-// attach repeats this for the new index. A later run that extends the index also
-// carries over its referrers.
+// to, unless complete already did this. These are the source's documents, and the referrers
+// of earlier indexes. attach adds the names of new referrers to the result. If the tag then
+// points to a new index, attach repeats this for the new index. A later run that extends the
+// index also carries over its referrers.
 func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 	index := f.now.Descriptor
-	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || r.Tag != f.tag {
+	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || index.Digest == f.completed || r.Tag != f.tag {
 		return nil
 	}
 	for range maxMoves {

@@ -102,16 +102,16 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
 		}
+		if err == nil && !copied.Tagged && c.overrides(f, done.Status) {
+			if f.now, err = repository.Inspect(ctx, c.repo, done.Tag, repository.DepthIndex); err == nil {
+				err = c.recordForce(ctx, f, f.now.Descriptor)
+			}
+		}
 		if err == nil && !o.DryRun && f.denial != nil {
 			err = f.denial.Remove(ctx, c.repo)
 		}
 		if err == nil {
 			err = c.dropPending(ctx, f)
-		}
-		if err == nil && c.overrides(f, done.Status) {
-			if f.now, err = repository.Inspect(ctx, c.repo, done.Tag, repository.DepthIndex); err == nil {
-				err = c.recordForce(ctx, f)
-			}
 		}
 		return done.orDenied(o, c.explainMissing(ctx, err))
 	}
@@ -164,7 +164,17 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 				return err
 			}
 		}
-		return c.beforeTag(ctx, t, verdict)
+		status := Unchanged
+		if t.Forced {
+			status = Replaced
+		}
+		if err := c.beforeTag(ctx, t, verdict); err != nil || !c.overrides(f, status) {
+			return err
+		}
+		if err := c.repo.PushManifest(ctx, t.Index()); err != nil {
+			return err
+		}
+		return c.recordForce(ctx, f, t.Release.Descriptor)
 	}
 	if c.options.Verify != nil {
 		o.Verify = oci.VerifyCopy(c.address, func(ctx context.Context, r provider.Release) (v provider.Verdict, err error) {

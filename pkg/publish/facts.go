@@ -48,6 +48,9 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
+	// completed is the index to which everything that belongs to it was attached before a
+	// tag pointed to it.
+	completed digest.Digest
 	// now is the inspection of the tag after the plan was applied.
 	now repository.Inspection
 

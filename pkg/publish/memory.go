@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"io"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -31,6 +32,9 @@ type memory struct {
 	// written contains the tags that this Publisher has written since it listed the
 	// tags.
 	written memo.Memo[storedTag, struct{}]
+	// generic contains the registries that accept only generic manifests. See
+	// [artifact.Generic].
+	generic sync.Map
 }
 
 type ownedBy struct {

@@ -102,6 +102,8 @@ type policy struct {
 // policy derives the policy from the job's options.
 func (j *job) policy() policy {
 	o := j.options
+	_, generic := j.memory.generic.Load(j.repo.Traits().Registry)
+	o.Index.Generic = o.Index.Generic || generic
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
 		force: o.Force, rechecks: o.Recheck && (o.Verify != nil || o.Force), rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,

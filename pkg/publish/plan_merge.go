@@ -111,7 +111,7 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 
 // annotations returns the stored annotations, updated with the requested annotations.
 func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
-	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}}
+	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}, Generic: wanted.Generic}
 	if f.foreign == nil {
 		stored := f.stored.Index.Annotations
 		o.Provider = stored[artifact.AnnotationProvider]
@@ -122,5 +122,8 @@ func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
 	}
 	maps.Copy(o.Annotations, wanted.Annotations)
+	for _, stored := range f.stored.Platforms {
+		o.Generic = o.Generic || stored.Manifest.Generic
+	}
 	return o
 }

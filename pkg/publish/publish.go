@@ -96,14 +96,14 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			}
 			continue
 		}
+		if err == nil && j.overrides(f, done.Status) && f.now.Digest != f.completed {
+			err = j.recordForce(ctx, f, f.now.Descriptor)
+		}
 		if err == nil && f.denial != nil && !o.DryRun && !j.options.Stage {
 			err = f.denial.Remove(ctx, j.repo)
 		}
 		if err == nil && !j.options.Stage {
 			err = j.dropPending(ctx, f)
-		}
-		if err == nil && j.overrides(f, done.Status) {
-			err = j.recordForce(ctx, f)
 		}
 		if err == nil {
 			err = j.attestStored(ctx, &f, &done)

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -94,18 +94,16 @@ func TestReferrersAreReadFirst(t *testing.T) {
 	})
 }
 
-// TestReferrersOfAMovedTag checks a run that adds a platform immediately before another
-// run attaches a document to the previous index.
+// TestReferrersOfAMovedTag checks a run that adds a platform immediately after another
+// run has written the tag of an index with a document.
 func TestReferrersOfAMovedTag(t *testing.T) {
 	t.Parallel()
 	eachLocalTarget(t, func(t *testing.T, w *world, to *target) {
 		var once sync.Once
-		tagged := false
-		repo := &watched{Repository: to.open(t), after: func() { tagged = true }, before: func(op string, _ digest.Digest) error {
-			if op == "manifest" && tagged {
+		repo := &watched{Repository: to.open(t), after: func() {
+			if to.digest(t) != "" { // the version's tag, not the tag of a list
 				once.Do(func() { w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{}) })
 			}
-			return nil
 		}}
 		result, err := w.runLocalOver(t, repo, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
 		if err != nil {
@@ -135,8 +133,8 @@ func (w *world) tagged(t *testing.T, to *target) []string {
 	return names
 }
 
-// TestReferrersWhereTagsAreDigests checks that a run fails if the document can't be
-// attached, even though the release is stored.
+// TestReferrersWhereTagsAreDigests checks that a run whose document can't be attached
+// fails without tagging the release.
 func TestReferrersWhereTagsAreDigests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -147,9 +145,10 @@ func TestReferrersWhereTagsAreDigests(t *testing.T) {
 		if !errors.Is(err, repository.ErrNoReferrersList) {
 			t.Errorf("got %v", err)
 		}
-		w.wantStored(t, to, haiku)
+		to.wantTag(t, "")
 	}
 	// Without documents, publishing and extending succeed.
+	w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
 	w.publishLocal(t, to, publish.Extended, w.dist(t, nil, zos), publish.Options{})
 	w.wantStored(t, to, haiku, zos)
 }
@@ -174,7 +173,50 @@ func TestReferrersRefused(t *testing.T) {
 	}, -1)
 	_, err := w.runLocal(t, to, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
 	wantText(t, err, "attaching "+stem+".spdx.json: pushing manifest", "405 Method Not Allowed, UNSUPPORTED: The operation is unsupported")
-	w.wantStored(t, to, haiku)
+	to.wantTag(t, "")
+}
+
+// TestReferrersAreAttachedFirst checks that a run that extends a release, and can't carry
+// over its documents, changes nothing. The next run carries them over.
+func TestReferrersAreAttachedFirst(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]registrytest.Options{"API": {}, "no API": {NoReferrers: http.StatusNotFound}} {
+		for fault, kind := range map[string]registrytest.Kind{"list": registrytest.Referrers, "document": registrytest.UploadPost, "manifest": registrytest.ManifestPut} {
+			if o.NoReferrers != 0 && kind == registrytest.Referrers {
+				kind = registrytest.ManifestGet
+			}
+			t.Run(name+" "+fault, func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, origintest.Options{})
+				to := w.registry(t, o)
+				const sbom = stem + ".spdx.json"
+				w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
+				was := to.digest(t)
+				more := w.dist(t, nil, zos)
+				refuse := registrytest.Refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "try again")
+				for n := range 60 {
+					var arrived atomic.Int64
+					to.registry.Misbehave(kind, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
+						if arrived.Add(1) <= int64(n) {
+							honest(rw, r)
+							return
+						}
+						refuse(rw, r, honest)
+					}, -1)
+					_, err := w.runLocal(t, to, more, publish.Options{})
+					to.registry.Behave()
+					if to.digest(t) != was { // the tag was written, so nothing is missing
+						w.wantReferring(t, to, sbom)
+						return
+					}
+					if err == nil {
+						t.Fatal("no error, and no new tag")
+					}
+				}
+				t.Error("the tag was never written")
+			})
+		}
+	}
 }
 
 // TestMirrorCarriesReferrers checks that referrers of an extended release are attached

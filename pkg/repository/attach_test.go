@@ -8,10 +8,12 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/opencontainers/go-digest"
 	"github.com/opencontainers/image-spec/specs-go"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -77,6 +79,77 @@ func TestReferrersTagOnlyWithoutAPI(t *testing.T) {
 			tagged := len(w.registry.Tags(t, repositoryName)) == 2
 			if tagged != (o.NoReferrers != 0) {
 				t.Errorf("the tags are %v", w.registry.Tags(t, repositoryName))
+			}
+		})
+	}
+}
+
+// TestReferrersElsewhere checks that a redirect of a referrers request to another host
+// isn't followed, and means that the registry doesn't have the API. GHCR redirects such
+// requests to a web server.
+func TestReferrersElsewhere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound})
+	far := 0
+	other, _ := inMemory(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { far++ }))
+	w.registry.Misbehave(registrytest.Referrers, origintest.Redirect("http://"+other+"/packages"), -1)
+	w.attach(t, []string{sbom(1).Name}, sbom(1))
+	before := w.registry.Requests()[registrytest.Referrers]
+	repo := w.open()
+	for range 2 {
+		documents, err := repository.Documents(t.Context(), repo, w.subject.Digest)
+		if err != nil || len(documents) != 1 {
+			t.Errorf("got %v, %v", documents, err)
+		}
+	}
+	if n := w.registry.Requests()[registrytest.Referrers] - before; n != 1 || far != 0 {
+		t.Errorf("%d requests to the registry, %d to the other host", n, far)
+	}
+}
+
+// TestReferrersAreHints checks that documents and decisions are found if the registry
+// lists them without annotations, or with a wrong type, because the manifests have them.
+func TestReferrersAreHints(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*ocispec.Descriptor){
+		"no annotations": func(d *ocispec.Descriptor) { d.Annotations = nil },
+		"no type":        func(d *ocispec.Descriptor) { d.ArtifactType = "" },
+		"type of config": func(d *ocispec.Descriptor) { d.ArtifactType = ocispec.MediaTypeEmptyJSON },
+		"digests only":   func(d *ocispec.Descriptor) { d.ArtifactType, d.Annotations = "", nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			w.attach(t, []string{sbom(1).Name}, sbom(1))
+			deny := repository.NewDecision(w.open(), artifact.DecisionDeny, artifact.VerdictDeny, nouns.Address(t, "acme/thing"), nouns.Version(t, "1.0.0"))
+			deny.Reason = "it phones home"
+			if err := repository.Record(t.Context(), w.open(), deny, w.subject, nil); err != nil {
+				t.Fatal(err)
+			}
+			entries := w.list(t)
+			for i := range entries {
+				change(&entries[i])
+			}
+			list, err := artifact.AddReferrer(entries)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tag := artifact.ReferrersTag(w.subject.Digest)
+			was, _, err := w.open().Manifest(t.Context(), tag)
+			if err == nil {
+				err = w.open().PushTag(t.Context(), list, tag, was.Digest)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.wantDocuments(t, sbom(1))
+			decisions, err := repository.Decisions(t.Context(), w.open(), w.subject.Digest)
+			if diff := cmp.Diff([]string{deny.Reason}, reasons(decisions)); err != nil || diff != "" {
+				t.Errorf("%v %s", err, diff)
+			}
+			r, err := repository.ReadReferrers(t.Context(), w.open(), w.subject.Digest)
+			if err != nil || len(r.Lost) > 0 || len(r.Documents) != 1 || len(r.Decisions) != 1 {
+				t.Errorf("got %+v, %v", r, err)
 			}
 		})
 	}
@@ -282,7 +355,7 @@ func TestRefusals(t *testing.T) {
 		status int
 		want   string
 	}{
-		"list":     {registrytest.Referrers, http.StatusForbidden, "attaching document1.spdx.json: listing the referrers of localhost:"},
+		"list":     {registrytest.Referrers, http.StatusInternalServerError, "attaching document1.spdx.json: listing the referrers of localhost:"},
 		"manifest": {registrytest.ManifestPut, http.StatusMethodNotAllowed, "attaching document1.spdx.json: pushing manifest localhost:"},
 		"blob":     {registrytest.UploadPost, http.StatusForbidden, "attaching document1.spdx.json: pushing blob localhost:"},
 	} {

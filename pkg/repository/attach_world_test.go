@@ -29,6 +29,10 @@ var kinds = map[string]*registrytest.Options{
 	"no API, 405":       {NoReferrers: http.StatusMethodNotAllowed},
 	"no API, 400":       {NoReferrers: http.StatusBadRequest},
 	"no API, 501":       {NoReferrers: http.StatusNotImplemented},
+	"no API, 401":       {NoReferrers: http.StatusUnauthorized},
+	"no API, 403":       {NoReferrers: http.StatusForbidden},
+	"no API, 406":       {NoReferrers: http.StatusNotAcceptable},
+	"no API, web page":  {NoReferrers: http.StatusOK},
 	"API, tags digests": {TagsAreDigests: true},
 }
 

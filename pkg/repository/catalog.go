@@ -61,12 +61,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 		return names, nil
 	}
 	translated := login.translate(err)
-	response, refused := errors.AsType[*ResponseError](translated)
-	isNone := refused && slices.Contains(unsupportedStatuses, response.Status)
-	for _, none := range []error{provider.ErrDenied, ErrNotFound, ErrPage} {
-		isNone = isNone || errors.Is(translated, none)
-	}
-	if isNone {
+	if lacksAPI(translated) || errors.Is(translated, provider.ErrDenied) || errors.Is(translated, ErrNotFound) {
 		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}
 	return nil, &Error{Op: "listing the repositories of", Registry: ref.Registry, Err: translated}
@@ -76,7 +71,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 func catalog(ctx context.Context, from *remote.Registry) ([]string, error) {
 	var all []string
 	pages, size := 0, 0
-	err := from.Repositories(withPages(ctx), "", func(page []string) error {
+	err := from.Repositories(atOrigin(withPages(ctx)), "", func(page []string) error {
 		for _, name := range page {
 			size += len(name)
 		}

@@ -64,6 +64,8 @@ type Tagging struct {
 	// Release is the inspection of the source's tag. Existing is the inspection of the
 	// target's tag.
 	Release, Existing Inspection
+	// Forced reports whether the tag is moved only because of Force.
+	Forced bool
 	// Decisions contains the source's recorded gate decisions, oldest first.
 	Decisions []DecisionRecord
 }
@@ -193,7 +195,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if c.options.BeforeTag != nil {
 		decisions, err := c.gateDecisions(ctx)
 		if err == nil {
-			err = c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Decisions: decisions})
+			err = c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced, Decisions: decisions})
 		}
 		if err != nil {
 			return err

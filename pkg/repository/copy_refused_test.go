@@ -375,7 +375,7 @@ func TestCopyToMovedTag(t *testing.T) {
 func TestCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []registrytest.Kind{
-		registrytest.ManifestGet, registrytest.ManifestPut, registrytest.UploadPost, registrytest.UploadPut, registrytest.Referrers,
+		registrytest.ManifestGet, registrytest.ManifestPut, registrytest.UploadPost, registrytest.UploadPut,
 	} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()

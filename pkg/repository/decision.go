@@ -103,33 +103,34 @@ func Record(ctx context.Context, repo Repository, d artifact.Decision, index oci
 
 // AttachDecision stores a packed decision as a referrer of the index.
 func AttachDecision(ctx context.Context, repo Repository, packed artifact.Referrer, index ocispec.Descriptor) error {
-	_, err := attach(ctx, repo, []artifact.Referrer{packed}, index)
+	_, err := attach(ctx, repo, []artifact.Referrer{packed}, artifact.Blob{Descriptor: index})
 	return err
 }
 
-// RecordDenial stores a packed denial as a referrer of the index and under its tag. See
-// [TagDenial].
-func RecordDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer, index ocispec.Descriptor) error {
-	err := AttachDecision(ctx, repo, packed, index)
-	if err != nil && !errors.Is(err, ErrNoReferrersList) { // without this list, only the tag refers to the denial
+// RecordDenial stores a packed denial under its tag, and as a referrer of the index. See
+// [TagDenial] and [ListReferrer].
+func RecordDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) error {
+	stored, err := TagDenial(ctx, repo, v, packed)
+	if err != nil {
 		return err
 	}
-	return TagDenial(ctx, repo, v, packed)
+	return ListReferrer(ctx, repo, stored.Bytes)
 }
 
-// TagDenial stores a packed denial under its tag, unless the tag already points to it.
-func TagDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) error {
+// TagDenial stores a packed denial under its tag, unless the tag already points to it, and
+// returns the manifest that the tag points to.
+func TagDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) (artifact.Blob, error) {
 	before, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
 	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
-		return err
+		return packed.Manifest, err
 	}
 	for _, blob := range packed.Documents() {
 		descriptor := ocispec.Descriptor{MediaType: blob.MediaType, Digest: blob.Digest, Size: blob.Size}
 		if err := repo.PushBlob(ctx, descriptor, bytes.NewReader(blob.Bytes)); err != nil {
-			return err
+			return packed.Manifest, err
 		}
 	}
-	return repo.PushTag(ctx, packed.Manifest, before.Tag, before.Digest)
+	return pushAccepted(packed.Manifest, func(m artifact.Blob) error { return repo.PushTag(ctx, m, before.Tag, before.Digest) })
 }
 
 // Decisions returns the recorded decisions about an index, oldest first. If kinds are
@@ -153,7 +154,7 @@ func Decisions(ctx context.Context, repo Reader, index digest.Digest, kinds ...s
 // readDecisions reads the decisions of the given kinds in a referrers list.
 func readDecisions(ctx context.Context, repo Reader, entries []ocispec.Descriptor, index digest.Digest, kinds ...string) ([]DecisionRecord, error) {
 	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool {
-		return d.Digest.Validate() != nil || !artifact.IsDecision(d, kinds...)
+		return d.Digest.Validate() != nil || !artifact.MayBeDecision(d, kinds...)
 	})
 	if len(entries) > maxDecisions {
 		return nil, errFlood

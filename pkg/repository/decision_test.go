@@ -2,6 +2,7 @@ package repository_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -101,9 +102,13 @@ func TestDecisionReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 		if subject.Digest != w.subject.Digest { // the statement of another index, with this index as subject
-			if packed, err = artifact.PackReferrer(packed.Document, w.subject); err != nil {
+			var manifest ocispec.Manifest
+			if err := json.Unmarshal(packed.Manifest.Bytes, &manifest); err != nil {
 				t.Fatal(err)
 			}
+			manifest.Subject = &w.subject
+			packed.Manifest = blobOf(t, manifest, ocispec.MediaTypeImageManifest)
+			packed.Entry.Digest, packed.Entry.Size = packed.Manifest.Descriptor.Digest, packed.Manifest.Descriptor.Size
 		}
 		if err := repository.AttachDecision(t.Context(), repo, packed, w.subject); err != nil {
 			t.Fatal(err)
@@ -188,13 +193,14 @@ func TestDecisionFlood(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for kind, n := range map[string]int{artifact.MediaTypeSPDX: 900, artifact.TypeDecision: 199} {
+	const earlierType = "application/vnd.io.github.tofu-oci.decision.v1+json"
+	for kind, n := range map[string]int{artifact.MediaTypeSPDX: 900, earlierType: 199} {
 		flood(kind, n)
 		if got, err := repository.Decisions(t.Context(), w.open(), w.subject.Digest); len(got) != 1 || err != nil {
 			t.Errorf("%s: %v, %v", kind, got, err)
 		}
 	}
-	flood(artifact.TypeDecision, 200)
+	flood(earlierType, 200)
 	if got, err := repository.Decisions(t.Context(), w.open(), w.subject.Digest); err == nil || got != nil {
 		t.Errorf("got %v", got)
 	}

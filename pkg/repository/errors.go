@@ -149,7 +149,7 @@ func (e *ResponseError) Kind() provider.ErrorKind {
 func (e *ResponseError) Is(target error) bool {
 	switch target {
 	case provider.ErrDenied:
-		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden
+		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden && !e.isClass()
 	case ErrNoRepository:
 		return e.IsUnknownProvider() || e.Status == http.StatusNotFound && (e.Code == "" || e.isMissingProject())
 	case ErrNotFound:
@@ -182,6 +182,10 @@ func IsUnknownProvider(err error) bool {
 	}
 	return errors.Is(err, ErrNoRepository)
 }
+
+// isClass reports whether distribution refused the type of a manifest's config, which its
+// policy doesn't allow.
+func (e *ResponseError) isClass() bool { return strings.Contains(e.Message, "unknown manifest class") }
 
 // isMissingProject reports whether Harbor responded that the project, the first
 // component of the name, doesn't exist.

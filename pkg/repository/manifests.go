@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
+	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
@@ -43,4 +47,43 @@ func (i Inspection) found(manifest digest.Digest) bool {
 		}
 	}
 	return false
+}
+
+// RefusesTypes reports whether a registry refused a manifest for a reason that can be its
+// media types. Registries with a list of allowed types respond with various statuses.
+// [artifact.Generic] might be accepted.
+func RefusesTypes(err error) bool {
+	response, ok := errors.AsType[*ResponseError](err)
+	if !ok || response.Method != http.MethodPut || !strings.Contains(response.URL, "/manifests/") || response.isOtherRefusal() {
+		return false
+	}
+	switch response.Status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+		return true
+	}
+	return false
+}
+
+// isOtherRefusal reports whether the error codes name a reason other than media types.
+func (e *ResponseError) isOtherRefusal() bool {
+	return slices.ContainsFunc(e.Codes, func(code string) bool {
+		return slices.Contains([]string{
+			errcode.ErrorCodeManifestBlobUnknown, errcode.ErrorCodeManifestUnknown, errcode.ErrorCodeBlobUnknown, errcode.ErrorCodeNameUnknown, errcode.ErrorCodeNameInvalid,
+			"TAG_INVALID",
+		}, code)
+	})
+}
+
+// pushAccepted calls push with a manifest and, if the registry refuses its media types,
+// with its generic form. It returns the manifest that the registry accepted.
+func pushAccepted(m artifact.Blob, push func(artifact.Blob) error) (artifact.Blob, error) {
+	err := push(m)
+	if !RefusesTypes(err) {
+		return m, err
+	}
+	generic, failed := artifact.Generic(m)
+	if failed != nil {
+		return m, err
+	}
+	return generic, push(generic)
 }

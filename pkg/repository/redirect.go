@@ -17,7 +17,7 @@ import (
 // redirect implements [Traits.Redirect].
 func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
 	at := r.blobURL(d)
-	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, noRedirectKey{}, at.String()), r.remote.Reference, auth.ActionPull)
+	ctx = auth.AppendRepositoryScope(context.WithValue(ctx, stopKey{}, stopRule(always)), r.remote.Reference, auth.ActionPull)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // stops the transfer if the registry sends the blob itself
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
@@ -50,14 +50,24 @@ func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }
 
-// noRedirectKey is the context key of the URL whose redirects are not followed.
-// Redirects of token requests are still followed.
-type noRedirectKey struct{}
+// stopKey is the context key of a [stopRule]. It doesn't apply to token requests.
+type stopKey struct{}
 
-// stopAtRedirect is the redirect policy for requests to a registry. It stops requests
-// that are sent only to learn the redirect target.
+// stopRule reports whether a redirect isn't followed, so that the response of the
+// registry is the redirect itself.
+type stopRule func(from, to *url.URL) bool
+
+func always(_, _ *url.URL) bool { return true }
+
+// atOrigin returns a context for requests that only the registry itself answers. GHCR,
+// for example, redirects requests for referrers to a web server.
+func atOrigin(ctx context.Context) context.Context {
+	return context.WithValue(ctx, stopKey{}, stopRule(func(from, to *url.URL) bool { return !httpclient.SameOrigin(from, to) }))
+}
+
+// stopAtRedirect is the redirect policy for requests to a registry.
 func stopAtRedirect(req *http.Request, via []*http.Request) error {
-	if asked, marked := req.Context().Value(noRedirectKey{}).(string); marked && via[0].URL.String() == asked {
+	if stop, ok := req.Context().Value(stopKey{}).(stopRule); ok && stop(via[0].URL, req.URL) {
 		return http.ErrUseLastResponse
 	}
 	return nil

@@ -114,28 +114,27 @@ func listReferrers(ctx context.Context, repo Reader, subject digest.Digest) (ent
 // readDocuments returns the documents in a referrers list, sorted by name. lost contains
 // the reasons documents can't be read.
 func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descriptor, subject digest.Digest) (documents []provider.Document, lost []error, err error) {
-	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool { return d.ArtifactType == artifact.TypeDecision })
+	entries = slices.DeleteFunc(slices.Clone(entries), func(d ocispec.Descriptor) bool {
+		return d.Digest.Validate() != nil || !artifact.MayBeDocument(d)
+	})
 	if len(entries) > maxDocuments {
 		return nil, nil, fmt.Errorf("listing the referrers of %s: %d referrers exceed the limit of %d", subject, len(entries), maxDocuments)
 	}
 	for _, d := range entries {
-		name := d.Annotations[ocispec.AnnotationTitle]
-		if provider.CheckFilename(name) != nil || d.Digest.Validate() != nil {
-			continue // not a document, for example a signature of the artifact
-		}
 		var layer ocispec.Descriptor
 		_, data, err := repo.Manifest(ctx, d.Digest.String())
 		if err == nil {
-			layer, err = artifact.ParseReferrer(data)
+			layer, err = artifact.ParseDocument(data)
 		}
 		switch {
 		case isFormat(err) || errors.Is(err, ErrNotFound):
-			lost = append(lost, fmt.Errorf("the referrer %s: %w", name, err))
+			if len(d.Annotations) > 0 { // otherwise, it can be the artifact of another tool
+				lost = append(lost, fmt.Errorf("the referrer %s: %w", titleOf(d), err))
+			}
 			continue
 		case err != nil:
-			return nil, nil, fmt.Errorf("reading the referrer %s: %w", name, err)
+			return nil, nil, fmt.Errorf("reading the referrer %s: %w", titleOf(d), err)
 		}
-		layer.MediaType, layer.Annotations = d.ArtifactType, d.Annotations
 		document := DocumentAt(repo, layer, "")
 		document.Scope = provider.ScopeRelease
 		documents = append(documents, document)
@@ -214,22 +213,27 @@ func isFormat(err error) bool {
 // names of the newly attached documents. It skips a document if a document with the
 // same digest, or with the same name and type, is already attached.
 func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor) (attached []string, err error) {
-	return attachDocuments(ctx, repo, documents, subject, func(d provider.Document, subject ocispec.Descriptor) (artifact.Referrer, error) {
-		return artifact.PackReferrer(d, subject)
-	})
+	return AttachTo(ctx, repo, documents, artifact.Blob{Descriptor: subject})
+}
+
+// AttachTo is like [Attach] for an index that might not be in the repository yet. If the
+// repository needs the index first, AttachTo pushes it. The referrers of an index can then
+// be complete before a tag points to it.
+func AttachTo(ctx context.Context, repo Repository, documents []provider.Document, index artifact.Blob) (attached []string, err error) {
+	return attachDocuments(ctx, repo, documents, index, artifact.PackReferrer)
 }
 
 // AttachAttestations attaches Sigstore bundles about a package to the manifest for its
 // platform, in the format of cosign 3. It returns the names of the newly attached
 // bundles.
 func AttachAttestations(ctx context.Context, repo Repository, bundles []provider.Document, manifest ocispec.Descriptor) (attached []string, err error) {
-	return attachDocuments(ctx, repo, bundles, manifest, artifact.PackAttestation)
+	return attachDocuments(ctx, repo, bundles, artifact.Blob{Descriptor: manifest}, artifact.PackAttestation)
 }
 
-func attachDocuments(ctx context.Context, repo Repository, documents []provider.Document, subject ocispec.Descriptor, pack func(provider.Document, ocispec.Descriptor) (artifact.Referrer, error)) (attached []string, err error) {
+func attachDocuments(ctx context.Context, repo Repository, documents []provider.Document, subject artifact.Blob, pack func(provider.Document, ocispec.Descriptor) (artifact.Referrer, error)) (attached []string, err error) {
 	var packed []artifact.Referrer
 	for _, document := range documents {
-		referrer, err := pack(document, subject)
+		referrer, err := pack(document, subject.Descriptor)
 		if err != nil {
 			return nil, fmt.Errorf("attaching %s: %w", document.Name, err)
 		}
@@ -238,25 +242,40 @@ func attachDocuments(ctx context.Context, repo Repository, documents []provider.
 	return attach(ctx, repo, packed, subject)
 }
 
-// attach attaches referrers to the manifest that subject describes.
-func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, subject ocispec.Descriptor) (attached []string, err error) {
+// attach attaches referrers to a manifest. subject contains the manifest's bytes if it
+// might not be in the repository.
+func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, subject artifact.Blob) (attached []string, err error) {
 	if len(packed) == 0 {
 		return nil, nil
 	}
 	// 1. Read the existing referrers.
-	known, err := readReferrers(ctx, repo, subject.Digest)
+	known, err := readReferrers(ctx, repo, subject.Descriptor.Digest)
 	if err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
 	}
-	// 2. Push the missing documents.
+	// 2. Push the missing documents. Most registries with the referrers API accept referrers
+	// of a missing manifest. Registries without it, such as GitLab's, can resolve the tag of
+	// the list to the manifest, so the list must not be written before the manifest.
+	isSent := subject.Bytes == nil
+	if !isSent && !known.byAPI {
+		if err := repo.PushManifest(ctx, subject); err != nil {
+			return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
+		}
+		isSent = true
+	}
 	var entries []ocispec.Descriptor
 	for _, referrer := range packed {
-		isNew, err := store(ctx, repo, referrer, known)
+		entry, isNew, err := store(ctx, repo, referrer, known)
+		if !isSent && isPermanent(err) {
+			if isSent, err = true, repo.PushManifest(ctx, subject); err == nil {
+				entry, isNew, err = store(ctx, repo, referrer, known)
+			}
+		}
 		if err != nil {
 			return nil, fmt.Errorf("attaching %s: %w", referrer.Document.Name, err)
 		}
 		if isNew {
-			entries = append(entries, referrer.Entry)
+			entries = append(entries, entry)
 			attached = append(attached, referrer.Document.Name)
 		}
 	}
@@ -264,7 +283,7 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}
-	list := referrersList{repo: repo, subject: subject.Digest}
+	list := referrersList{repo: repo, subject: subject.Descriptor.Digest}
 	if err := list.add(ctx, entries, known); err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
 	}
@@ -272,24 +291,27 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 }
 
 // store pushes the documents and the manifest of a referrer, unless its document is
-// already listed and the manifest exists.
-func store(ctx context.Context, repo Repository, referrer artifact.Referrer, known referrers) (isNew bool, err error) {
+// already listed and the manifest exists. It returns the entry for the referrers list.
+func store(ctx context.Context, repo Repository, referrer artifact.Referrer, known referrers) (entry ocispec.Descriptor, isNew bool, err error) {
 	title := referrer.Document.Name
 	for _, d := range known.entries {
 		if d.Digest != referrer.Entry.Digest && (d.ArtifactType != referrer.Document.MediaType || d.Annotations[ocispec.AnnotationTitle] != title) {
 			continue
 		}
 		if exists, err := hasManifest(ctx, repo, d); exists || err != nil {
-			return false, err
+			return entry, false, err
 		}
 	}
 	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff}
 	for _, d := range referrer.Documents() {
 		if err := pushDocument(ctx, repo, retrier, d); err != nil {
-			return false, err
+			return entry, false, err
 		}
 	}
-	return true, repo.PushManifest(ctx, referrer.Manifest)
+	stored, err := pushAccepted(referrer.Manifest, func(m artifact.Blob) error { return repo.PushManifest(ctx, m) })
+	entry = referrer.Entry
+	entry.Digest, entry.Size = stored.Descriptor.Digest, stored.Descriptor.Size
+	return entry, true, err
 }
 
 // hasManifest reports whether the manifest of an entry exists. Cleanup jobs might have

@@ -60,6 +60,24 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 	return fmt.Errorf("updating the referrers list: %w (%d attempts)", ErrTagMoved, maxMerges)
 }
 
+// ListReferrer adds a stored manifest to the referrers list of its subject, unless the
+// registry maintains the list itself or can't store one. If the list already contains the
+// manifest, or the manifest has no subject, ListReferrer does nothing.
+func ListReferrer(ctx context.Context, repo Repository, manifest []byte) error {
+	entry, subject := artifact.DescribeReferrer(manifest)
+	if subject == "" {
+		return nil
+	}
+	known, err := readReferrers(ctx, repo, subject)
+	if err == nil && !known.byAPI {
+		err = referrersList{repo: repo, subject: subject}.add(ctx, []ocispec.Descriptor{entry}, known)
+	}
+	if errors.Is(err, ErrNoReferrersList) {
+		return nil
+	}
+	return err
+}
+
 // next returns the list to write. If the original list contains all known entries, next
 // returns it unchanged. Otherwise, the list contains the known and the missing entries.
 func (l referrersList) next(ctx context.Context, entries, missing []ocispec.Descriptor, known referrers) (artifact.Blob, error) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -18,32 +17,27 @@ import (
 // maxReferrerPages limits the number of pages of a referrers list.
 const maxReferrerPages = 100
 
-// referrers implements [Traits.Referrers]. After a response with status 404, referrers
-// doesn't request the API again.
+// referrers implements [Traits.Referrers]. If the registry doesn't have the API, referrers
+// doesn't request it again.
 func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
 	if r.noReferrers.Load() {
 		return nil, false, nil
 	}
 	err = r.retrier.Do(ctx, "listing the referrers of "+subject.String(), func() error {
 		list, err = r.listReferrers(ctx, subject)
-		return err
+		if supported = !lacksAPI(err); supported {
+			return err
+		}
+		// A repository that doesn't exist yet says nothing about the API.
+		r.noReferrers.Store(!IsUnknownProvider(err))
+		return nil
 	})
-	if err == nil {
-		return list, true, nil
-	}
-	if errors.Is(err, errdef.ErrUnsupported) {
-		r.noReferrers.Store(true)
-		return nil, false, nil
-	}
-	if response, ok := errors.AsType[*ResponseError](err); ok && slices.Contains(unsupportedStatuses, response.Status) {
-		return nil, false, nil
-	}
-	return nil, false, err
+	return list, supported && err == nil, err
 }
 
 func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	var all []ocispec.Descriptor
-	err := r.remote.Referrers(withPages(ctx), ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
+	err := r.remote.Referrers(atOrigin(withPages(ctx)), ocispec.Descriptor{Digest: subject}, "", func(page []ocispec.Descriptor) error {
 		if all = append(all, page...); len(all) > maxReferrers {
 			return fmt.Errorf("list exceeds %d referrers", maxReferrers)
 		}
@@ -55,9 +49,18 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 	return nil, r.fail("listing the referrers of", subject.String(), err)
 }
 
-// unsupportedStatuses lists the statuses, in addition to 404, that registries return
-// for unsupported paths.
-var unsupportedStatuses = []int{http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+// lacksAPI reports whether a registry without an optional API, such as the referrers API,
+// would give this response. Such registries respond with almost any status, with a web
+// page, or with a redirect to another host. If the cause is a different one, for example
+// missing credentials, other requests fail, too. A registry that is overloaded or fails
+// might have the API.
+func lacksAPI(err error) bool {
+	if errors.Is(err, errdef.ErrUnsupported) || errors.Is(err, ErrPage) {
+		return true
+	}
+	response, ok := errors.AsType[*ResponseError](err)
+	return ok && response.Status != http.StatusTooManyRequests && (response.Status < http.StatusInternalServerError || response.Status == http.StatusNotImplemented)
+}
 
 // errNotMounted aborts an upload that the registry has started instead of mounting the
 // blob.

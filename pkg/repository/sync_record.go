@@ -63,5 +63,6 @@ func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRe
 	if err != nil {
 		return err
 	}
-	return repo.PushTag(ctx, manifest, artifact.SyncTag, was)
+	_, err = pushAccepted(manifest, func(m artifact.Blob) error { return repo.PushTag(ctx, m, artifact.SyncTag, was) })
+	return err
 }

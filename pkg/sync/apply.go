@@ -256,6 +256,9 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	if err == nil && done.VersionTagError != nil {
 		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
 	}
+	if err == nil && done.RecordError != nil {
+		err = fmt.Errorf("the version is denied, but its history lacks the denial: %w", done.RecordError)
+	}
 	return err
 }
 

@@ -36,6 +36,7 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 			respondError(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
 		case kind == ManifestDelete && (r.options.DeletesManifests || isByDigest(req) && !r.options.KeepsTags):
 			r.deleteManifest(w, req)
+		case kind == ManifestPut && r.refusesTypes(w, req):
 		case kind == ManifestPut && !r.options.Lax && !r.accepted(w, req):
 		case kind == Mount:
 			r.mount(w, req)

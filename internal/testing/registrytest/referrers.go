@@ -7,13 +7,20 @@ import (
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 )
 
 // referrers lists a manifest's referrers. The inner registry can list referrers, but
 // its artifact types do not follow the specification. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 func (r *Registry) referrers(w http.ResponseWriter, req *http.Request) {
-	if r.options.NoReferrers != 0 {
+	switch r.options.NoReferrers {
+	case 0:
+	case http.StatusOK:
+		origintest.HTML("Artifacts")(w, req, nil)
+		return
+	default:
 		respondError(w, r.options.NoReferrers, "", "page not found")
 		return
 	}

@@ -65,8 +65,10 @@ type Options struct {
 	// NoCreate rejects pushes to repositories for which the test did not call
 	// [Registry.Create].
 	NoCreate bool
-	// NoReferrers is the status of responses to the referrers API: 404, 405, or 400. It
-	// simulates a registry without this API. If 0, the API is available.
+	// NoReferrers is the status of responses to the referrers API. It simulates a
+	// registry without this API: distribution responds with 404, Artifactory with 406,
+	// Harbor 2.7 with 401 without a challenge, and some proxies with 200 and a web page.
+	// If 0, the API is available.
 	NoReferrers int
 	// NoCatalog is the status of responses to the catalog API: 401, 404, or 405. Most
 	// multi-tenant registries disable this API. If 0, the API is available.
@@ -75,6 +77,8 @@ type Options struct {
 	// push to the tag replaces that manifest. GitLab behaves like this. See
 	// https://github.com/oras-project/oras-go/issues/1396.
 	TagsAreDigests bool
+	// Types, if not nil, lists the media types that the registry accepts.
+	Types *Types
 	// Lax accepts manifests that refer to missing content, as some registries do.
 	Lax bool
 	// NoDelete is the status of responses to deletions: 405 or 400. It simulates a
