@@ -110,6 +110,7 @@ var exported = map[string]struct {
 	"provider.ErrProviderNotFound":     {provider.ErrProviderNotFound, provider.NotFound},
 	"provider.ErrVersionNotFound":      {provider.ErrVersionNotFound, provider.NotFound},
 	"provider.ErrWrongSource":          {provider.ErrWrongSource, provider.Refused},
+	"provider.ClientCertificateError":  {&provider.ClientCertificateError{Err: io.EOF}, provider.Denied},
 	"provider.Error":                   {&provider.Error{Err: provider.ErrDenied}, provider.Denied},
 	"provider.VersionError":            {&provider.VersionError{}, provider.NotFound},
 	"provider.ProxyError":              {&provider.ProxyError{Err: io.EOF}, provider.Transient},
