@@ -1,7 +1,9 @@
 package repository
 
 import (
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"oras.land/oras-go/v2/registry"
@@ -33,7 +35,10 @@ func (o Options) complete() (Options, error) {
 //     checks responses (responses.go)
 //  4. retries, concurrency limit, tracing, transport: [httpclient.New]
 func (o Options) client(at registry.Reference, login *credentialState) *authenticator {
-	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}
+	realms := realmPolicy{
+		registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms,
+		isProxied: func(u *url.URL) bool { return httpclient.IsProxied(o.HTTP, u) }, lookup: net.DefaultResolver.LookupNetIP,
+	}
 	checked := checkResponses(o.HTTP.Transport, at.Host(), login)
 	return &authenticator{
 		at: at, find: o.Credential, state: login, realms: realms,
