@@ -52,6 +52,7 @@ var responses = map[string]struct {
 	"hub_insufficient_scope":   {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "log in with write access to the account or organization acme"},
 	"hub_rate_limit":           {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (tofu-oci login docker.io)"},
 	"proxy_downgrade":          {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "set X-Forwarded-Proto: https"},
+	"proxy_other_host":         {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "to keep the Host header and to set X-Forwarded-Proto"},
 	"harbor_project":           {"harbor.example.com/acme/{type}", registrytest.UploadPost, 5, "create the project acme in Harbor first"},
 	"harbor_unauthorized":      {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "create the project acme, or grant the missing permission"},
 	"nginx_client_certificate": {"registry.example.com/acme/{type}", registrytest.ManifestGet, 6, "with --client-cert FILE and --client-key FILE"},

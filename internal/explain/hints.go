@@ -118,7 +118,8 @@ var hints = []struct {
 	text    string
 }{
 	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; alternatively, log in with an account that can list the registry's repositories"},
-	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host, Harbor: external_url)"},
+	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
+	{at(anywhere, errorIs(repository.ErrOtherServer)), "configure the proxy in front of the registry to keep the Host header and to set X-Forwarded-Proto, or set the registry's public address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
 	{at(anywhere, has(func(e *repository.RealmError) bool { return e.Private })), "if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials"},
 	{at(anywhere, isA[*repository.RealmError]), "set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM"},

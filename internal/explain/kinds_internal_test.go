@@ -64,6 +64,7 @@ var exported = map[string]struct {
 	"lock.ErrIncomplete":               {lock.ErrIncomplete, provider.Refused},
 	"repository.ErrInUse":              {repository.ErrInUse, provider.Refused},
 	"repository.ErrContentDeleted":     {repository.ErrContentDeleted, provider.Transient},
+	"repository.ErrOtherServer":        {repository.ErrOtherServer, provider.Refused},
 	"repository.ErrUntagged":           {repository.ErrUntagged, provider.Refused},
 	"approval.ErrDenied":               {approval.ErrDenied, provider.NotFound},
 	"approval.ErrNotPending":           {approval.ErrNotPending, provider.NotFound},
