@@ -14,6 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
@@ -45,6 +46,8 @@ func networkFlags() []cli.Flag {
 	return []cli.Flag{
 		configFlag(),
 		&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
+		&cli.StringFlag{Name: "client-cert", Category: commandline.GroupNetwork, Usage: "send registries the certificate in `FILE` (PEM)"},
+		&cli.StringFlag{Name: "client-key", Category: commandline.GroupNetwork, Usage: "read the private key of --client-cert from `FILE`"},
 		&cli.StringSliceFlag{Name: "plain-http", Category: commandline.GroupNetwork, Usage: "use HTTP for the registry `HOST[:PORT]` (repeatable)"},
 		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "trust the token service at `HOST[:PORT]` (repeatable)"},
 		&cli.DurationFlag{Name: "timeout", Category: commandline.GroupNetwork, Value: httpclient.DefaultTimeout, Usage: "abort idle requests after `DURATION`"},
@@ -70,9 +73,11 @@ type command struct {
 	c   *cli.Context
 	out *report.Report
 
-	http   *http.Client
-	repos  repository.Options
-	config cliconfig.Config
+	// network contains the options of http.
+	network httpclient.Options
+	http    *http.Client
+	repos   repository.Options
+	config  cliconfig.Config
 	// token returns the token for an origin registry.
 	token func(context.Context, svchost.Hostname) (origin.Token, error)
 	// github finds attestations. Without --attestations, it is nil.
@@ -169,14 +174,38 @@ func (cmd *command) connectWith(config cliconfig.Config) error {
 	if cmd.signer, err = readSigner(c); err != nil {
 		return err
 	}
-	cmd.http, err = httpclient.New(httpclient.Options{
-		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
-	})
+	if cmd.network, err = networkOptions(c, out); err != nil {
+		return err
+	}
+	if cmd.http, err = httpclient.New(cmd.network); err != nil {
+		return flagError("ca-file", err)
+	}
 	cmd.repos = repository.Options{
 		HTTP: cmd.http, PlainHTTP: c.StringSlice("plain-http"), TokenRealms: realms, Credential: repositoryCredentials(config, out.Debug), Progress: out.Progress(),
 		Buffers: &transfer.BufferPool{}, // all repositories share the buffers
 	}
-	return flagError("ca-file", err)
+	return nil
+}
+
+// networkOptions returns the options of the HTTP client for origin registries and OCI
+// registries.
+func networkOptions(c *cli.Context, out *report.Report) (httpclient.Options, error) {
+	o := httpclient.Options{
+		Timeout: c.Duration("timeout"), CAFile: c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version, OnRetry: out.Retried, Trace: out.Debug.Trace(),
+		RegistryCertDirs: credentials.SystemEnvironment().CertDirs(),
+	}
+	cert, key := c.String("client-cert"), c.String("client-key")
+	switch {
+	case cert == "" && key == "":
+		return o, nil
+	case key == "":
+		return o, usagef("--client-cert requires --client-key; if one file contains both, specify it with both flags")
+	case cert == "":
+		return o, usagef("--client-key requires --client-cert; if one file contains both, specify it with both flags")
+	}
+	certificate, err := httpclient.ReadClientCertificate(cert, key)
+	o.ClientCertificate = &certificate
+	return o, flagError("client-cert", err)
 }
 
 // parseFrom parses --from. Only commands whose help mentions network mirrors accept the

@@ -128,6 +128,7 @@ func doctorConnections(cmd *command, o *doctor.Options) error {
 	o.Repository, o.Anonymous = open(cmd.repos), open(anonymous)
 	o.Login = func(ctx context.Context, name string) doctor.Login { return doctor.FindLogin(ctx, resolver, name) }
 	o.Registry = cmd.checkStoredLogin
+	o.HasClientCertificate = cmd.network.HasClientCertificate
 	return nil
 }
 

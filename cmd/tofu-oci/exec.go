@@ -148,7 +148,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
 	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), !cmd.c.Bool("allow-direct") || isStricter(cmd.policy)
 	o.Source, err = cmd.source()
-	o.Lock, o.Approves = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.hasApprovals
+	o.Lock, o.MustLock = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.mustLock
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
 			cmd.out.Warn("%s: the providers that this module requires are not locked: %s", filepath.Dir(change.Path), module)
@@ -167,20 +167,26 @@ func isStricter(p trust.Policy) bool {
 	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
 }
 
-// hasApprovals reports whether a provider has pending or denied releases. It checks the
-// repository of the first oci_mirror that matches the provider.
-func (cmd *command) hasApprovals(ctx context.Context, a provider.Address) (bool, error) {
+// mustLock returns the reason that OpenTofu must not install a provider from the
+// repository of the first oci_mirror that matches the provider, or "".
+func (cmd *command) mustLock(ctx context.Context, a provider.Address) (reason string, err error) {
 	ref, _, err := cmd.mirrorOf(a)
 	if err != nil {
-		return false, err
+		return "", err
+	}
+	if has, err := cmd.network.HasClientCertificate(ref.Registry); has || err != nil {
+		return "its registry requires a client certificate, which OpenTofu cannot send", err
 	}
 	repo, err := cmd.open(ref)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	e, err := approval.Find(ctx, repo, provider.Requirement{Address: a})
-	if errors.Is(err, repository.ErrNoRepository) {
-		return false, nil
+	switch {
+	case errors.Is(err, repository.ErrNoRepository):
+		return "", nil
+	case err == nil && e.Tag != "":
+		return "its releases require approval, which OpenTofu does not check", nil
 	}
-	return e.Tag != "", err
+	return "", err
 }

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"crypto/tls"
 	"io"
 	"log"
 	"net/http"
@@ -87,6 +88,7 @@ func scripts(dir string) testscript.Params {
 			"full":        cmdFull,
 			"origin":      cmdOrigin,
 			"registry":    cmdRegistry,
+			"mutual-tls":  cmdMutualTLS,
 			"proxy":       cmdProxy,
 			"release":     cmdRelease,
 			"module":      cmdModule,
@@ -120,6 +122,7 @@ func scripts(dir string) testscript.Params {
 type world struct {
 	origin   atomic.Pointer[origintest.Origin]
 	registry atomic.Pointer[registrytest.Registry]
+	ca       *testca.CA
 	// before contains the request counts before the last run.
 	before map[string]int
 	// reached receives a value when a request hangs.
@@ -138,7 +141,7 @@ func newWorld(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	w := &world{reached: make(chan struct{}, 1)}
+	w := &world{ca: ca, reached: make(chan struct{}, 1)}
 	w.origin.Store(origintest.New(origintest.Options{}))
 	w.registry.Store(registrytest.New(registrytest.Options{}))
 	at, err := serve(env, ca, withSigned(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.origin.Load().ServeHTTP(rw, r) })))
@@ -175,10 +178,13 @@ func newWorld(env *testscript.Env) error {
 }
 
 // serve starts a TLS server and returns its address "localhost:PORT".
-func serve(env *testscript.Env, ca *testca.CA, handler http.Handler) (string, error) {
+func serve(env interface{ Defer(func()) }, ca *testca.CA, handler http.Handler, edit ...func(*tls.Config)) (string, error) {
 	config, err := ca.ServerConfig("localhost")
 	if err != nil {
 		return "", err
+	}
+	for _, change := range edit {
+		change(config)
 	}
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = config

@@ -137,7 +137,7 @@ var untriedFindings = map[string]string{
 	"login-broken": "the user repairs the program or file", "login-missing": "login asks for a password", "access-denied": "login asks for a password",
 	"login-helper-key": "the user has to know the credentials", "login-unknown-to-opentofu": "the user has to know the credentials",
 	"login-stops-opentofu": "the user corrects the file", "registry-failed": "the command shows the registry's response", "layout-failed": "the user restores the layout",
-	"push-denied": "requires another account", "push-failed": "the user repairs the registry or directory",
+	"client-certificate": "the user decides how to run OpenTofu", "push-denied": "requires another account", "push-failed": "the user repairs the registry or directory",
 	"provider-aliased": "script/alias.txtar; the user decides", "repository-shared": "the user changes the template",
 	"lock-version-denied": "script/lock_check.txtar contains the command", "lock-hash-disagrees": "the user compares the checksums",
 }

@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -34,27 +35,29 @@ var responses = map[string]struct {
 	code int
 	hint string
 }{
-	"ecr_eof":                {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "with aws ecr create-repository --repository-name providers/hashicorp/null"},
-	"ecr_name_unknown":       {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "create the repository with aws ecr create-repository --repository-name providers/hashicorp/null or with --on-missing-repository"},
-	"ecr_tag_exists":         {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
-	"ecr_tag_invalid":        {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
-	"ecr_expired":            {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestGet, 6, "aws ecr get-login-password | tofu-oci login --username AWS --password-stdin " + ecrHost},
-	"ecr_not_authorized":     {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 6, "grant the missing permission to the IAM role or user"},
-	"gitlab_media_type":      {"registry.gitlab.com/acme/providers/{type}", registrytest.ManifestPut, 1, "update your self-managed GitLab"},
-	"quay_media_type":        {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
-	"quay_unsupported":       {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
-	"media_type":             {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the refused media type in the registry"},
-	"manifest_class":         {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the refused media type in the registry"},
-	"ghcr_write_package":     {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "under Manage Actions access"},
-	"ghcr_installation":      {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "permissions: packages: write"},
-	"ghcr_private":           {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "GHCR returns the same error for private and missing packages"},
-	"hub_levels":             {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "because Docker Hub does not support acme/hashicorp/null"},
-	"hub_insufficient_scope": {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "log in with write access to the account or organization acme"},
-	"hub_rate_limit":         {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (tofu-oci login docker.io)"},
-	"proxy_downgrade":        {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "set X-Forwarded-Proto: https"},
-	"harbor_project":         {"harbor.example.com/acme/{type}", registrytest.UploadPost, 5, "create the project acme in Harbor first"},
-	"harbor_unauthorized":    {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "create the project acme, or grant the missing permission"},
-	"insufficient_scope":     {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "grant the account read access to the repository"},
+	"ecr_eof":                  {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "with aws ecr create-repository --repository-name providers/hashicorp/null"},
+	"ecr_name_unknown":         {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "create the repository with aws ecr create-repository --repository-name providers/hashicorp/null or with --on-missing-repository"},
+	"ecr_tag_exists":           {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
+	"ecr_tag_invalid":          {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
+	"ecr_expired":              {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestGet, 6, "aws ecr get-login-password | tofu-oci login --username AWS --password-stdin " + ecrHost},
+	"ecr_not_authorized":       {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 6, "grant the missing permission to the IAM role or user"},
+	"gitlab_media_type":        {"registry.gitlab.com/acme/providers/{type}", registrytest.ManifestPut, 1, "update your self-managed GitLab"},
+	"quay_media_type":          {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
+	"quay_unsupported":         {"quay.io/acme/{type}", registrytest.ManifestPut, 1, "set IGNORE_UNKNOWN_MEDIATYPES: true"},
+	"media_type":               {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the refused media type in the registry"},
+	"manifest_class":           {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the refused media type in the registry"},
+	"ghcr_write_package":       {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "under Manage Actions access"},
+	"ghcr_installation":        {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "permissions: packages: write"},
+	"ghcr_private":             {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "GHCR returns the same error for private and missing packages"},
+	"hub_levels":               {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "because Docker Hub does not support acme/hashicorp/null"},
+	"hub_insufficient_scope":   {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "log in with write access to the account or organization acme"},
+	"hub_rate_limit":           {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (tofu-oci login docker.io)"},
+	"proxy_downgrade":          {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "set X-Forwarded-Proto: https"},
+	"proxy_other_host":         {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "to keep the Host header and to set X-Forwarded-Proto"},
+	"harbor_project":           {"harbor.example.com/acme/{type}", registrytest.UploadPost, 5, "create the project acme in Harbor first"},
+	"harbor_unauthorized":      {"harbor.example.com/acme/{type}", registrytest.UploadPost, 6, "create the project acme, or grant the missing permission"},
+	"nginx_client_certificate": {"registry.example.com/acme/{type}", registrytest.ManifestGet, 6, "with --client-cert FILE and --client-key FILE"},
+	"insufficient_scope":       {"registry.example.com/acme/{type}", registrytest.ManifestPut, 6, "grant the account read access to the repository"},
 }
 
 // TestResponses replays recorded responses of registries. A proxy redirects the
@@ -106,6 +109,46 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	}
 }
 
+// TestProxyGetsNoClientCertificate checks that a proxy that uses TLS can't request the client
+// certificate that the registry receives.
+func TestProxyGetsNoClientCertificate(t *testing.T) {
+	t.Parallel()
+	const host = "registry.example.com"
+	w := newProxied(t, host)
+	var registry, proxy atomic.Int32 // client certificates
+	count := func(n *atomic.Int32, next http.Handler) http.Handler {
+		return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			n.Add(int32(len(r.TLS.PeerCertificates))) //nolint:gosec // at most a few
+			next.ServeHTTP(rw, r)
+		})
+	}
+	start := func(name string, handler http.Handler) *httptest.Server {
+		config, err := w.ca.ServerConfig(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.ClientAuth = tls.RequestClientCert
+		server := httptest.NewUnstartedServer(handler)
+		server.TLS, server.Config.ErrorLog = config, log.New(io.Discard, "", 0)
+		server.StartTLS()
+		t.Cleanup(server.Close)
+		return server
+	}
+	behind := start(host, count(&registry, w.registry))
+	w.proxy = start("127.0.0.1", count(&proxy, w.tunnel(behind.Listener.Addr().String()))).URL
+	certificate, key, err := w.ca.ClientPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(w.dir, "client.pem"), append(certificate, key...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := w.run(t, "mirror", "hashicorp/null", "--to", host+"/acme/{type}", "--client-cert", "client.pem", "--client-key", "client.pem")
+	if code != 0 || registry.Load() == 0 || w.tunnels.Load() == 0 || proxy.Load() != 0 {
+		t.Errorf("exit code %d, %d tunnels, %d certificates for the registry and %d for the proxy\n%s", code, w.tunnels.Load(), registry.Load(), proxy.Load(), stderr)
+	}
+}
+
 // replay returns the response in a file. An empty file closes the connection.
 func replay(t *testing.T, file string) origintest.Fault {
 	t.Helper()
@@ -136,6 +179,7 @@ func replay(t *testing.T, file string) origintest.Fault {
 
 // proxied is a registry with the name of a real registry, behind a proxy.
 type proxied struct {
+	ca       *testca.CA
 	registry *registrytest.Registry
 	dir      string
 	proxy    string
@@ -149,7 +193,7 @@ func newProxied(t *testing.T, host string) *proxied {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &proxied{registry: registrytest.New(registrytest.Options{}), dir: t.TempDir()}
+	w := &proxied{ca: ca, registry: registrytest.New(registrytest.Options{}), dir: t.TempDir()}
 	config, err := ca.ServerConfig(host)
 	if err != nil {
 		t.Fatal(err)

@@ -1,8 +1,10 @@
 package main_test
 
 import (
+	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
 // registry [login=USER:PASSWORD] [bearer] [immutable] [no-create] [no-referrers=STATUS]
@@ -49,6 +52,29 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	worldOf(ts).registry.Store(registrytest.New(o))
+}
+
+// mutual-tls [VERSION] starts a server for the OCI registry that requires client
+// certificates, and sets $REGISTRY to its address. VERSION is the maximum TLS version,
+// 1.2 or 1.3. mutual-tls writes a client certificate and its key to client.cert and
+// client.key, and those of another authority to other.cert and other.key.
+func cmdMutualTLS(ts *testscript.TestScript, _ bool, args []string) {
+	w := worldOf(ts)
+	at, err := serve(ts, w.ca, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { w.registry.Load().ServeHTTP(rw, r) }), w.ca.RequireClients, func(config *tls.Config) {
+		if slices.Equal(args, []string{"1.2"}) {
+			config.MaxVersion = tls.VersionTLS12
+		}
+	})
+	ts.Check(err)
+	ts.Setenv("REGISTRY", at)
+	other, err := testca.New()
+	ts.Check(err)
+	for name, ca := range map[string]*testca.CA{"client": w.ca, "other": other} {
+		certificate, key, err := ca.ClientPEM()
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(name+".cert"), certificate, 0o600))
+		ts.Check(os.WriteFile(ts.MkAbs(name+".key"), key, 0o600))
+	}
 }
 
 // proxy STATUS [LOGIN] configures a proxy in the environment. The proxy responds to all

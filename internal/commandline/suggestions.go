@@ -24,7 +24,7 @@ var (
 		"chdir": {"module-dir", "dir"}, "dir": {"chdir", "module-dir"}, "check": {"check-level", "validate"},
 		"recheck": {"verify-cache"}, "max-age": {"tags-ttl"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
 		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
-		"cert": {"ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
+		"cert": {"client-cert", "ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
 		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"}, "to": {"from"},
 	}
 )

@@ -80,6 +80,28 @@ func (e Environment) files() []fileSpec {
 	return l.specs
 }
 
+// CertDirs returns the directories in which Docker looks for the certificates of
+// registries. Each directory contains a directory for each registry. See
+// https://docs.docker.com/engine/security/certificates/.
+func (e Environment) CertDirs() []string {
+	var parents []string
+	if dir := e.Getenv("DOCKER_CONFIG"); dir != "" {
+		parents = append(parents, dir)
+	}
+	if e.Home != "" {
+		parents = append(parents, filepath.Join(e.Home, ".docker"))
+	}
+	system := filepath.Join(string(filepath.Separator), "etc", "docker")
+	if e.OS == "windows" {
+		system = filepath.Join(e.Getenv("ProgramData"), "docker")
+	}
+	dirs := make([]string, 0, len(parents)+1)
+	for _, parent := range append(parents, system) {
+		dirs = append(dirs, filepath.Join(parent, "certs.d"))
+	}
+	return dirs
+}
+
 // fileSpecs is a list of files without duplicates.
 type fileSpecs struct {
 	specs []fileSpec

@@ -205,3 +205,25 @@ func TestSystemEnvironment(t *testing.T) {
 		t.Error("the home directory is not looked up")
 	}
 }
+
+func TestCertDirs(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		os   string
+		env  map[string]string
+		want []string
+	}{
+		{"linux", nil, []string{"/home/jane/.docker/certs.d", "/etc/docker/certs.d"}},
+		{"darwin", map[string]string{"DOCKER_CONFIG": "/docker"}, []string{"/docker/certs.d", "/home/jane/.docker/certs.d", "/etc/docker/certs.d"}},
+		{"windows", map[string]string{"ProgramData": "/programs"}, []string{"/home/jane/.docker/certs.d", "/programs/docker/certs.d"}},
+	} {
+		e := credentials.Environment{OS: test.os, Home: filepath.FromSlash("/home/jane"), Getenv: func(name string) string { return test.env[name] }}
+		var got []string
+		for _, dir := range e.CertDirs() {
+			got = append(got, filepath.ToSlash(dir))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s: %s", test.os, diff)
+		}
+	}
+}

@@ -42,6 +42,9 @@ type Options struct {
 	// CAFile is an optional file with additional certificates. OpenTofu doesn't trust
 	// these certificates.
 	CAFile string
+	// HasClientCertificate, if not nil, reports whether tofu-oci sends a client
+	// certificate to a registry. OpenTofu doesn't send any.
+	HasClientCertificate func(registry string) (bool, error)
 	// Lock is the entry for the provider in a lock file, or nil.
 	Lock *lockfile.Selection
 	// Template is the repository template. If nil, it is taken from Config.
@@ -186,6 +189,10 @@ func methodReason(s installation.Step) string {
 	return "exclude contains " + s.Pattern.String()
 }
 
+// withoutCertificate explains how to use a registry that requires a client certificate with
+// OpenTofu.
+const withoutCertificate = "run OpenTofu with tofu-oci exec, or let it use a server that tofu-oci serve starts"
+
 // connection adds findings about connection settings that OpenTofu doesn't support.
 func (e *examination) connection() {
 	if slices.Contains(e.PlainHTTP, e.ref.Registry) {
@@ -194,6 +201,13 @@ func (e *examination) connection() {
 	}
 	if e.CAFile != "" {
 		e.addFinding(finding.Note, "ca-file", "OpenTofu does not use --ca-file, because it trusts only the system's certificates.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
+	}
+	if e.HasClientCertificate != nil && !e.ref.IsLayout() {
+		// An error is reported by the requests to the registry.
+		if has, _ := e.HasClientCertificate(e.ref.Registry); has {
+			e.addFinding(finding.Note, "client-certificate", fmt.Sprintf("OpenTofu does not send a client certificate, so it cannot access %s if the registry requires one.", e.ref.Registry),
+				finding.Remedy{Hint: withoutCertificate})
+		}
 	}
 }
 

@@ -117,11 +117,14 @@ func TestExamine(t *testing.T) {
 			r.err = provider.ErrDenied
 			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }
 		}, "hurd_ia64", []string{"error access-denied"}},
-		"no repository":     {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
-		"out of order":      {func(r *stub, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
-		"plain HTTP":        {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
-		"other plain":       {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
-		"a CA":              {func(_ *stub, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"no repository": {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},
+		"out of order":  {func(r *stub, _ *doctor.Options) { r.err = fmt.Errorf("503") }, "hurd_ia64", []string{"error registry-failed"}},
+		"plain HTTP":    {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"ghcr.io"} }, "hurd_ia64", []string{"error plain-http"}},
+		"other plain":   {func(_ *stub, o *doctor.Options) { o.PlainHTTP = []string{"quay.io"} }, "hurd_ia64", []string{}},
+		"a CA":          {func(_ *stub, o *doctor.Options) { o.CAFile = "ca.pem" }, "hurd_ia64", []string{"note ca-file"}},
+		"a client certificate": {func(_ *stub, o *doctor.Options) {
+			o.HasClientCertificate = func(registry string) (bool, error) { return registry == "ghcr.io", nil }
+		}, "hurd_ia64", []string{"note client-certificate"}},
 		"another namespace": {func(r *stub, _ *doctor.Options) { r.annotate("1.2.3", "example.com/other/x") }, "hurd_ia64", []string{"error provider-differs"}},
 		"another type":      {func(r *stub, _ *doctor.Options) { r.annotate("1.2.3", "registry.opentofu.org/acme/y") }, "hurd_ia64", []string{"error provider-differs"}},
 		"declared": {func(r *stub, o *doctor.Options) {

@@ -215,10 +215,17 @@ func (e *examination) reportError(err error) {
 	}
 }
 
-// unreachable returns the remedy for a registry that doesn't respond.
+// unreachable returns the remedy for a registry that doesn't respond, or that doesn't
+// accept the connection.
 func unreachable(err error, registry string) finding.Remedy {
 	if _, isUnknown := errors.AsType[x509.UnknownAuthorityError](err); isUnknown {
 		return finding.Remedy{Hint: "if you trust the certificate authority of " + registry + ", specify its certificate with --ca-file FILE for tofu-oci and with SSL_CERT_FILE=FILE for OpenTofu (Linux), or add it to the system's certificates"}
+	}
+	if e, ok := errors.AsType[*provider.ClientCertificateError](err); ok {
+		if e.Sent {
+			return finding.Remedy{Hint: "check that the client certificate is valid and meant for " + registry}
+		}
+		return finding.Remedy{Hint: "specify the client certificate and its private key with --client-cert FILE and --client-key FILE; OpenTofu does not send client certificates, so " + withoutCertificate}
 	}
 	return finding.Remedy{Command: "curl -I https://" + registry + "/v2/"}
 }

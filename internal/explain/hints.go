@@ -118,7 +118,8 @@ var hints = []struct {
 	text    string
 }{
 	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; alternatively, log in with an account that can list the registry's repositories"},
-	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host, Harbor: external_url)"},
+	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
+	{at(anywhere, errorIs(repository.ErrOtherServer)), "configure the proxy in front of the registry to keep the Host header and to set X-Forwarded-Proto, or set the registry's public address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
 	{at(anywhere, has(func(e *repository.RealmError) bool { return e.Private })), "if REALM is the token service of your registry, for example a self-hosted GitLab or Harbor, use --token-realm REALM; otherwise, the response might be an attempt to obtain your credentials"},
 	{at(anywhere, isA[*repository.RealmError]), "set up TLS for the registry and omit --plain-http; if REALM is its token service and you trust the network, use --token-realm REALM"},
@@ -140,6 +141,9 @@ var hints = []struct {
 	{at(anywhere, isFetchingManifest, hasStatus(http.StatusInternalServerError)), "try again; if other manifests are readable and the error persists, the manifest is damaged: delete its file from the registry's storage and mirror the version again (docs/operations.md, Find and repair lost content)"},
 	{at(anywhere, isFetchingManifest, isA[*sums.MismatchError]), "don't use the release, because its manifest is damaged or was modified; delete the manifest's file from the registry's storage, and mirror the version again (docs/operations.md, Find and repair lost content)"},
 	{at(anywhere, lacksScope), "grant the account read access to the repository or, for pushes, write access; the credentials themselves are valid"},
+	{at(anywhere, has(func(e *provider.ClientCertificateError) bool { return e.IsRegistry && !e.Sent })), "specify the client certificate and its private key with --client-cert FILE and --client-key FILE, or store them as ~/.docker/certs.d/REGISTRY/client.cert and client.key"},
+	{at(anywhere, has(func(e *provider.ClientCertificateError) bool { return e.Sent })), "check that the client certificate is valid and meant for REGISTRY, and that its file also contains the intermediate certificates"},
+	{isA[*provider.ClientCertificateError], "use a server that requires no client certificate, because only OCI registries receive the certificate of --client-cert, but not their token services on other hosts, origin registries, or archives"},
 	{isA[x509.UnknownAuthorityError], "use --ca-file to trust the certificate authority ISSUER that issued the server's certificate"},
 	{has(func(e x509.CertificateInvalidError) bool { return e.Reason == x509.Expired }), "check this machine's clock, or renew the server's certificate; a certificate in its chain is expired or not yet valid"},
 	{isA[x509.HostnameError], "check the host name, and whether a proxy responds instead of the server; the certificate is for a different host name"},

@@ -37,6 +37,12 @@ type Options struct {
 	// CAFile is the path of a PEM file. Its certificates are trusted in addition to the
 	// system's certificates.
 	CAFile string
+	// ClientCertificate is a client certificate for OCI registries, or nil. See
+	// [ToRegistry].
+	ClientCertificate *tls.Certificate
+	// RegistryCertDirs lists directories that contain a directory of certificates for each
+	// OCI registry. See [ToRegistry].
+	RegistryCertDirs []string
 	// UserAgent is the default User-Agent of requests. If empty, "tofu-oci" is used.
 	UserAgent string
 	// FirstWait is the pause before the second attempt. The pause doubles for each
@@ -81,17 +87,14 @@ func New(o Options) (*http.Client, error) {
 	if o.UserAgent == "" {
 		o.UserAgent = defaultUserAgent
 	}
-	roots, err := rootsWith(o.CAFile)
-	if err != nil {
-		return nil, err
-	}
 	if o.Dial == nil {
 		o.Dial = (&net.Dialer{Timeout: o.Timeout}).DialContext
 	}
-	apart := newTransport(o, roots)
-	apart.Protocols = new(http.Protocols)
-	apart.Protocols.SetHTTP1(true)
-	var wire transport = &steady{&connections{shared: newTransport(o, roots), dedicated: apart}, o.Timeout + afterIdle}
+	opened, err := newConnections(o)
+	if err != nil {
+		return nil, err
+	}
+	var wire transport = &steady{opened, o.Timeout + afterIdle}
 	if o.Trace != nil {
 		wire = &tracer{transport: wire, trace: *o.Trace}
 	}
@@ -107,28 +110,36 @@ type transport interface {
 	CloseIdleConnections()
 }
 
-// connections contains two transports. shared is for shared connections. dedicated is
+// transports contains two transports. shared is for shared connections. dedicated is
 // for [WithDedicatedConnection] and large uploads. An HTTP/2 server limits the data in
 // transit on a connection to about a megabyte for all uploads together, which is slow
 // over long distances.
-type connections struct{ shared, dedicated *http.Transport }
+type transports struct {
+	shared, dedicated *http.Transport
+	// hasCertificate reports whether the transports have a client certificate.
+	hasCertificate bool
+}
 
-// RoundTrip implements http.RoundTripper.
-func (c *connections) RoundTrip(req *http.Request) (*http.Response, error) {
+func newTransports(o Options, config *tls.Config) transports {
+	t := transports{shared: newTransport(o, config), dedicated: newTransport(o, config)}
+	t.dedicated.Protocols = new(http.Protocols)
+	t.dedicated.Protocols.SetHTTP1(true)
+	return t
+}
+
+func (t transports) of(req *http.Request) *http.Transport {
 	if hasDedicatedConnection(req.Context()) || isLargeUpload(req) {
-		return c.dedicated.RoundTrip(req)
+		return t.dedicated
 	}
-	return c.shared.RoundTrip(req)
+	return t.shared
 }
 
-// CloseIdleConnections implements the optional interface of
-// [http.Client.CloseIdleConnections].
-func (c *connections) CloseIdleConnections() {
-	c.shared.CloseIdleConnections()
-	c.dedicated.CloseIdleConnections()
+func (t transports) closeIdleConnections() {
+	t.shared.CloseIdleConnections()
+	t.dedicated.CloseIdleConnections()
 }
 
-func newTransport(o Options, roots *x509.CertPool) *http.Transport {
+func newTransport(o Options, config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		OnProxyConnectResponse: checkProxy,
@@ -137,7 +148,7 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 		// pings are disabled, because they would keep a connection alive even if its
 		// transfer hangs.
 		ForceAttemptHTTP2:     true,
-		TLSClientConfig:       &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:       config.Clone(), // net/http changes it
 		TLSHandshakeTimeout:   max(o.Timeout/4, minHandshake),
 		ExpectContinueTimeout: time.Second,
 		ResponseHeaderTimeout: o.Timeout + afterIdle, // limits servers that send a byte at a time
@@ -149,22 +160,24 @@ func newTransport(o Options, roots *x509.CertPool) *http.Transport {
 	}
 }
 
-// rootsWith returns the system's certificates and the certificates in a PEM file. If
-// file is empty, it returns nil, which selects the system's certificates.
-func rootsWith(file string) (*x509.CertPool, error) {
-	if file == "" {
+// rootsWith returns the system's certificates and the certificates in PEM files. If no
+// files are specified, it returns nil, which selects the system's certificates.
+func rootsWith(files ...string) (*x509.CertPool, error) {
+	if len(files) == 0 {
 		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("reading CA certificates: %w", err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		return nil, fmt.Errorf("loading the system's CA certificates: %w", err)
 	}
-	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("reading CA certificates: no PEM certificate found in %s", file)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading CA certificates: %w", err)
+		}
+		if !pool.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("reading CA certificates: no PEM certificate found in %s", file)
+		}
 	}
 	return pool, nil
 }

@@ -141,6 +141,21 @@ func proxyOf(req *http.Request) string {
 	return ""
 }
 
+// IsProxied reports whether a client sends requests to a URL through a proxy.
+func IsProxied(client *http.Client, u *url.URL) bool {
+	find := func(*http.Request) (*url.URL, error) { return nil, nil }
+	switch t := client.Transport.(type) {
+	case nil, *retrier:
+		find = http.ProxyFromEnvironment
+	case *http.Transport:
+		if t.Proxy != nil {
+			find = t.Proxy
+		}
+	}
+	proxy, err := find(&http.Request{URL: u})
+	return err == nil && proxy != nil
+}
+
 // proxyCredentials reports whether the proxy's URL contains credentials, and returns
 // the user name. It does not return a user name without a password, because some
 // proxies expect a key in the user name.

@@ -59,10 +59,11 @@ type Options struct {
 	// selects, Run returns an *[UnlockedError]. If only a module that init downloads
 	// requires the provider, Run returns the error after init has failed.
 	OnlyLocked bool
-	// Approves, if not nil, reports whether the repository that the user's oci_mirror
-	// specifies for a provider has pending or denied releases. OpenTofu ignores
-	// approvals, so a provider with pending or denied releases must be locked.
-	Approves func(ctx context.Context, a provider.Address) (bool, error)
+	// MustLock, if not nil, returns the reason that OpenTofu must not install a provider
+	// from the repository that the user's oci_mirror specifies, or "". It is a clause such
+	// as "its releases require approval, which OpenTofu does not check". If there is a
+	// reason, and no lock file selects the provider, Run returns an error.
+	MustLock func(ctx context.Context, a provider.Address) (reason string, err error)
 	// Concurrency is the maximum number of concurrent transfers. If 0,
 	// [DefaultConcurrency] is used.
 	Concurrency int

@@ -35,7 +35,7 @@ func (s *Sealed) complete(o Options) Options {
 		}
 		return r
 	}
-	o.OnlyLocked, o.Approves = true, nil
+	o.OnlyLocked, o.MustLock = true, nil
 	return o
 }
 

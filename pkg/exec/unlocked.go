@@ -73,13 +73,10 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 		switch mirrored := c.hasOCIMirror(a); {
 		case mirrored && !keeps:
 			reason = "only OpenTofu 1.10 and later can install it from the oci_mirror"
-		case mirrored && o.Approves != nil:
-			approves, err := o.Approves(ctx, a)
-			if err != nil {
+		case mirrored && o.MustLock != nil:
+			var err error
+			if reason, err = o.MustLock(ctx, a); err != nil {
 				return false, err
-			}
-			if approves {
-				reason = "its releases require approval, which OpenTofu does not check"
 			}
 		}
 		if reason != "" {

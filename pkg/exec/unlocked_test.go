@@ -27,7 +27,12 @@ func TestUnlocked(t *testing.T) {
 	const mirror = "oci_mirror {\n repository_template = \"example.com/${namespace}/${type}\"\n include = [\"registry.opentofu.org/acme/*\"]\n}\n"
 	approves := func(is bool) func(*exec.Options) {
 		return func(o *exec.Options) {
-			o.Approves = func(_ context.Context, a provider.Address) (bool, error) { return is && a.Type == "two", nil }
+			o.MustLock = func(_ context.Context, a provider.Address) (string, error) {
+				if is && a.Type == "two" {
+					return "it must be approved", nil
+				}
+				return "", nil
+			}
 		}
 	}
 	onlyLocked := func(o *exec.Options) { o.OnlyLocked = true }

@@ -102,3 +102,27 @@ func (e *ProxyError) Kind() ErrorKind {
 	}
 	return Transient
 }
+
+// ClientCertificateError reports that a server requires a client certificate, or that it
+// rejected the certificate that the client sent.
+type ClientCertificateError struct {
+	// Sent reports whether the client sent a certificate.
+	Sent bool
+	// IsRegistry reports whether the server is an OCI registry. Other servers don't receive
+	// client certificates.
+	IsRegistry bool
+	Err        error
+}
+
+func (e *ClientCertificateError) Error() string {
+	if e.Sent {
+		return fmt.Sprintf("server rejected the client certificate: %v", e.Err)
+	}
+	return fmt.Sprintf("server requires a client certificate: %v", e.Err)
+}
+
+// Kind returns [Denied].
+func (e *ClientCertificateError) Kind() ErrorKind { return Denied }
+
+// Unwrap returns the cause.
+func (e *ClientCertificateError) Unwrap() error { return e.Err }

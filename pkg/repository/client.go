@@ -1,7 +1,9 @@
 package repository
 
 import (
+	"net"
 	"net/http"
+	"net/url"
 	"slices"
 
 	"oras.land/oras-go/v2/registry"
@@ -29,11 +31,15 @@ func (o Options) complete() (Options, error) {
 //
 //  1. authentication: adds the credentials or the token (auth.go)
 //  2. realm policy: restricts token services and redirects (realm.go, redirect.go)
-//  3. responses: records the credentials of requests, checks responses (responses.go)
+//  3. responses: records the credentials of requests, marks requests to the registry,
+//     checks responses (responses.go)
 //  4. retries, concurrency limit, tracing, transport: [httpclient.New]
 func (o Options) client(at registry.Reference, login *credentialState) *authenticator {
-	realms := realmPolicy{registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms}
-	checked := checkResponses(o.HTTP.Transport, login)
+	realms := realmPolicy{
+		registry: at.Host(), plain: slices.Contains(o.PlainHTTP, at.Registry), allowed: o.TokenRealms,
+		isProxied: func(u *url.URL) bool { return httpclient.IsProxied(o.HTTP, u) }, lookup: net.DefaultResolver.LookupNetIP,
+	}
+	checked := checkResponses(o.HTTP.Transport, at.Host(), login)
 	return &authenticator{
 		at: at, find: o.Credential, state: login, realms: realms,
 		registry: &http.Client{Transport: checked, Timeout: o.HTTP.Timeout, CheckRedirect: follow(o.HTTP.CheckRedirect, stopAtRedirect)},

@@ -28,6 +28,9 @@ var (
 	// ErrNoRepository is returned if the repository doesn't exist or if the registry
 	// hides it from the user.
 	ErrNoRepository = provider.Errorf(provider.NotFound, "no such repository")
+	// ErrOtherServer is returned if a registry's URL for an upload or for the next page of a
+	// list is on another host or port. Neither content nor credentials are sent there.
+	ErrOtherServer = provider.Errorf(provider.Refused, "registry refers to another server")
 	// ErrUntagged is returned if an image layout has indexes but no tags.
 	ErrUntagged = provider.Errorf(provider.Refused, "no index in index.json has a tag")
 	// ErrNoLayout is returned if a directory isn't an image layout or doesn't exist. It

@@ -23,7 +23,7 @@ func withPages(ctx context.Context) context.Context {
 }
 
 // checkNextPage removes the link to the next page from a response if that page was already
-// read. It returns an error if the link is too long.
+// read. It returns an error if the link is too long or refers to another server.
 func checkNextPage(req *http.Request, resp *http.Response) error {
 	link := resp.Header.Get("Link")
 	if err := httpclient.CheckLength(link); err != nil {
@@ -35,10 +35,15 @@ func checkNextPage(req *http.Request, resp *http.Response) error {
 	}
 	pages[pageURL(req.URL)] = true
 	target, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
-	if next, err := req.URL.Parse(target); err == nil && link != "" && pages[pageURL(next)] {
+	next, err := req.URL.Parse(target)
+	switch {
+	case err != nil || link == "":
+		return nil // a malformed link is reported when it is followed
+	case pages[pageURL(next)]:
 		resp.Header.Del("Link")
+		return nil
 	}
-	return nil
+	return checkOrigin("the next page", next, req.URL)
 }
 
 // pageURL returns a URL with sorted arguments and without a fragment.

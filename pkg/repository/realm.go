@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -45,6 +44,10 @@ type realmPolicy struct {
 	// plain reports whether the registry is accessed over plain HTTP.
 	plain   bool
 	allowed []string
+	// isProxied reports whether requests to a URL are sent through a proxy.
+	isProxied func(u *url.URL) bool
+	// lookup returns the addresses of a host.
+	lookup func(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // check returns an error if a token service is not allowed. It can't detect a host name
@@ -79,19 +82,26 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	if err := p.checkScheme(realm); err != nil || p.isOwn(realm) {
 		return err
 	}
-	addresses := []netip.Addr{}
-	if address, err := netip.ParseAddr(realm.Hostname()); err == nil {
-		addresses = append(addresses, address)
-	} else {
-		// The proxy might resolve names that this machine can't resolve.
-		addresses, _ = net.DefaultResolver.LookupNetIP(ctx, "ip", realm.Hostname())
-	}
-	for _, address := range addresses {
+	for _, address := range p.addresses(ctx, realm) {
 		if isPrivate(address.Unmap()) {
 			return &RealmError{Realm: realm.Hostname(), Private: true}
 		}
 	}
 	return nil
+}
+
+// addresses returns the known addresses of a token service. The name of a token service
+// behind a proxy is not looked up, because the proxy connects to the addresses that it
+// finds, and because such machines often have no name server, which takes many seconds.
+func (p realmPolicy) addresses(ctx context.Context, realm *url.URL) []netip.Addr {
+	if address, err := netip.ParseAddr(realm.Hostname()); err == nil {
+		return []netip.Addr{address}
+	}
+	if p.isProxied(realm) {
+		return nil
+	}
+	addresses, _ := p.lookup(ctx, "ip", realm.Hostname()) // the request reports the error
+	return addresses
 }
 
 // checkRedirect is the redirect policy for token requests. It always allows redirects

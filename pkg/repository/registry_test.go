@@ -66,6 +66,33 @@ func TestRepeatedPage(t *testing.T) {
 	}
 }
 
+// TestNextPageOnAnotherServer checks that a list is refused if its next page is on another
+// server, which receives no request, and that absolute links to the same server are followed.
+func TestNextPageOnAnotherServer(t *testing.T) {
+	t.Parallel()
+	other := newServer(t, registrytest.Options{})
+	for link, want := range map[string]error{
+		"https://" + other.host: repository.ErrOtherServer,
+		"http://SERVER":         httpclient.ErrDowngrade,
+		"https://SERVER":        nil,
+	} {
+		s := newServer(t, registrytest.Options{})
+		s.Misbehave(registrytest.Tags, func(w http.ResponseWriter, r *http.Request, _ http.HandlerFunc) {
+			if r.URL.RawQuery == "" {
+				w.Header().Set("Link", "<"+strings.ReplaceAll(link, "SERVER", s.host)+r.URL.Path+`?last=a>; rel="next"`)
+			}
+			_, _ = io.WriteString(w, `{"tags":["1.0.0"]}`)
+		}, -1)
+		tags, err := s.open(t).Tags(t.Context())
+		if !errors.Is(err, want) || want == nil && len(tags) != 2 || want != nil && !strings.Contains(err.Error(), "://") {
+			t.Errorf("%s: %v, %v", link, tags, err)
+		}
+	}
+	if n := len(other.Requests()); n != 0 {
+		t.Errorf("%d kinds of requests to the other server", n)
+	}
+}
+
 // TestLongLink checks that a link with a very long URL is refused with a short message.
 func TestLongLink(t *testing.T) {
 	t.Parallel()

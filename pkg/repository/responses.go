@@ -35,14 +35,15 @@ const (
 )
 
 // checkResponses returns the layer of a registry's client that records the credentials
-// in requests and checks responses. See [Options.client].
-func checkResponses(next http.RoundTripper, login *credentialState) http.RoundTripper {
+// in requests, marks requests to the registry at host, and checks responses. See
+// [Options.client].
+func checkResponses(next http.RoundTripper, host string, login *credentialState) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
 	return roundTripper(func(req *http.Request) (*http.Response, error) {
 		login.record(httpclient.SentWith(req))
-		req = req.WithContext(req.Context()) // copies the request; the header is copied below
+		req = req.WithContext(httpclient.ToRegistry(req.Context(), host)) // copies the request; the header is copied below
 		req.Header = req.Header.Clone()
 		// Without this header, Go requests gzip and doesn't report the length.
 		req.Header.Set("Accept-Encoding", "identity")

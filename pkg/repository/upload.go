@@ -134,13 +134,22 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	if asked.Port() == "443" && at.Port() == "" && at.Hostname() == asked.Hostname() {
 		at.Host = asked.Host
 	}
-	switch {
-	case asked.Scheme == "https" && at.Scheme != "https":
-		return partial{}, httpclient.NewDowngradeError(at)
-	case !httpclient.SameOrigin(at, asked):
-		return partial{}, fmt.Errorf("registry redirects the upload to another host, %s", at.Host)
+	if err := checkOrigin("the upload", at, asked); err != nil {
+		return partial{}, err
 	}
 	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
+}
+
+// checkOrigin returns an error if a URL from a response is not on the server that was
+// asked. A registry behind a proxy returns such URLs if it doesn't know its own address.
+func checkOrigin(what string, at, asked *url.URL) error {
+	switch {
+	case httpclient.SameOrigin(at, asked):
+		return nil
+	case asked.Scheme == "https" && at.Scheme != "https":
+		return httpclient.NewDowngradeError(at)
+	}
+	return fmt.Errorf("%w: the URL of %s is at %s://%s instead of %s://%s", ErrOtherServer, what, at.Scheme, at.Host, asked.Scheme, asked.Host)
 }
 
 // finishUpload sends the remaining bytes of a blob and completes its upload. An

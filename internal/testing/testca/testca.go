@@ -79,6 +79,36 @@ func (ca *CA) ServerConfig(hosts ...string) (*tls.Config, error) {
 	}, nil
 }
 
+// ClientPEM returns a client certificate and its private key as two PEM blocks.
+func (ca *CA) ClientPEM() (certificate, key []byte, err error) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, fmt.Errorf("generating a client's key: %w", err)
+	}
+	template, err := newTemplate("tofu-oci test client")
+	if err != nil {
+		return nil, nil, err
+	}
+	template.KeyUsage = x509.KeyUsageDigitalSignature
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	cert, err := sign(template, ca.cert, private, ca.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		return nil, nil, fmt.Errorf("encoding a client's key: %w", err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
+}
+
+// RequireClients changes a server configuration so that clients need a certificate of this
+// authority.
+func (ca *CA) RequireClients(config *tls.Config) {
+	config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, x509.NewCertPool()
+	config.ClientCAs.AddCert(ca.cert)
+}
+
 func newTemplate(name string) (*x509.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
 	if err != nil {
