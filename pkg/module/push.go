@@ -325,7 +325,7 @@ func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	if slices.Contains(missing, pkg.Digest) {
 		return repository.ReplaceBlob(ctx, j.repo, pkg.Digest, push)
 	}
-	size, err := j.repo.Stat(ctx, pkg.Digest)
+	size, err := j.repo.Stat(ctx, artifact.ZipDescriptor(pkg))
 	if err == nil && size == pkg.Size {
 		return nil
 	}

@@ -198,7 +198,7 @@ func isSmall(size int64) bool { return 0 <= size && size <= schedule.MaxSmall }
 
 // isStored reports whether the repository has the zip, and sets the package's size.
 func (j *job) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
-	size, err := j.repo.Stat(ctx, pkg.Digest)
+	size, err := j.repo.Stat(ctx, artifact.ZipDescriptor(*pkg))
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
 		return false, nil
 	}
