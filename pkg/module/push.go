@@ -201,6 +201,12 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 		packed, done.Digest = module.Index, module.Index.Descriptor.Digest
 		now, _, err = repository.Push(ctx, j.repo, module, target.Inspection, repository.PushOptions{
 			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, packed, f.released.Exists()) },
+			Resend: func(ctx context.Context, zip digest.Digest) error {
+				if zip != j.zip.pkg.Digest {
+					return repository.ErrNotFound
+				}
+				return j.send(ctx, []digest.Digest{zip})
+			},
 		})
 		if err == nil && now.Digest != done.Digest {
 			err = repository.ErrTagMoved

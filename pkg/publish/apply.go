@@ -45,13 +45,14 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	was.Tag, was.Digest = r.Tag, r.From
 	isKept := func(pkg provider.Package) bool { return !slices.Contains(f.release.Platforms(), pkg.Platform) }
 	own := slices.DeleteFunc(slices.Clone(r.release.Packages), isKept)
-	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
+	r.Digest = packed.Index.Descriptor.Digest
 	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
 		Progress: j.Progress, Own: own,
 		// Other jobs publish other platforms only if the release is a local build or is
 		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 		Once:       j.memory.once(j.repo),
+		Resend:     j.resendZips(f, r.Plan),
 		BeforeTag: func(ctx context.Context) error {
 			for i, m := range packed.Manifests {
 				if err := j.attest(ctx, f, r.release.Packages[i], m.Descriptor); err != nil {
@@ -68,7 +69,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			return j.runGates(ctx, c)
 		},
 	})
-	r.Attached, r.Unattested = sortedNames(f.attached), f.unattested
+	r.Packages, r.Attached, r.Unattested = f.results(own), sortedNames(f.attached), f.unattested
 	return r, err
 }
 

@@ -255,10 +255,12 @@ var manifestTypes = []string{
 
 // PushManifest uploads a manifest under its digest.
 func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) error {
-	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
-		return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
-	}
-	return nil
+	return r.resender().complete(ctx, m, func() error {
+		if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
+			return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
+		}
+		return nil
+	})
 }
 
 // PushTag uploads a manifest under a tag, after checking that no other run has moved
@@ -266,8 +268,10 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 // the tag before each attempt, because another run might have written the tag since the
 // previous attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
-	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
-		return r.checkAndTag(ctx, m, tag, was)
+	return r.resender().complete(ctx, m, func() error {
+		return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
+			return r.checkAndTag(ctx, m, tag, was)
+		})
 	})
 }
 
