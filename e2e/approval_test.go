@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -176,7 +178,7 @@ func TestGarbageCollectionKeepsPendingReleases(t *testing.T) {
 	}
 	bad := badRelease(t).Archives[provider.CurrentPlatform()].Bytes
 	zip := artifact.NewDocument("zip", artifact.MediaTypeZip, bad).Digest
-	if _, err := repo.Stat(t.Context(), zip); !errors.Is(err, repository.ErrNotFound) {
+	if _, err := repo.Stat(t.Context(), ocispec.Descriptor{Digest: zip}); !errors.Is(err, repository.ErrNotFound) {
 		t.Errorf("pulling the denied zip: %v", err)
 	}
 	again := parse(t, run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time@<= " + badVersion, "--stage"}, flags()...)...))

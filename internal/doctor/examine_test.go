@@ -47,8 +47,8 @@ func (r *stub) Manifest(_ context.Context, reference string) (ocispec.Descriptor
 	return ocispec.Descriptor{Digest: digest.FromBytes(data), Size: int64(len(data))}, data, nil
 }
 
-func (r *stub) Stat(_ context.Context, d digest.Digest) (int64, error) {
-	if d == ocispec.DescriptorEmptyJSON.Digest {
+func (r *stub) Stat(_ context.Context, d ocispec.Descriptor) (int64, error) {
+	if d.Digest == ocispec.DescriptorEmptyJSON.Digest {
 		return ocispec.DescriptorEmptyJSON.Size, nil
 	}
 	if r.noZips {

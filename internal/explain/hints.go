@@ -208,6 +208,7 @@ var hints = []struct {
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},
 	{errorIs(origin.ErrNoToken), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
 	{allOf(isKind(provider.Denied), isA[*provider.StatusError]), "make the URL readable without credentials, or let the registry return signed URLs, because OpenTofu and tofu-oci send no token when they request checksums, signatures, and archives"},
+	{errorIs(repository.ErrContentLost), "check whether garbage collection or a cleanup job of the registry deletes content that was just pushed, and run the command again when it has finished; the registry accepted all content"},
 	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
 	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its author"},
 	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci tofurc --validate FILE"},

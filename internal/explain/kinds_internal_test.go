@@ -136,6 +136,7 @@ var exported = map[string]struct {
 	"repository.ErrTagNotDeleted":      {repository.ErrTagNotDeleted, provider.Refused},
 	"repository.ErrTagMoved":           {repository.ErrTagMoved, provider.Transient},
 	"repository.ProviderMismatchError": {&repository.ProviderMismatchError{}, provider.Conflict},
+	"repository.ErrContentLost":        {repository.ErrContentLost, provider.Transient},
 	"repository.ErrCorruptRetained":    {repository.ErrCorruptRetained, provider.Unverified},
 	"repository.ErrDamagedLayout":      {repository.ErrDamagedLayout, provider.Refused},
 	"repository.DanglingTagError":      {&repository.DanglingTagError{Err: repository.ErrNotFound}, provider.Refused},

@@ -296,7 +296,7 @@ func (s strict) PushTag(ctx context.Context, m artifact.Blob, tag string, was di
 func (s strict) check(ctx context.Context, data []byte) error {
 	manifests, blobs, err := artifact.Children(data)
 	for _, d := range slices.Concat(manifests, blobs) {
-		_, statErr := s.Stat(ctx, d.Digest)
+		_, statErr := s.Stat(ctx, d)
 		err = errors.Join(err, statErr)
 	}
 	return err

@@ -176,7 +176,7 @@ func (i *importer) missing(ctx context.Context, from *reader, tag string, noRefe
 	}
 	var lost []digest.Digest
 	for _, d := range graph.Blobs {
-		if _, err := from.Stat(ctx, d.Digest); err != nil {
+		if _, err := from.Stat(ctx, d); err != nil {
 			if _, ok := errors.AsType[*MissingPartError](err); !ok {
 				return err
 			}
@@ -243,7 +243,7 @@ func (e incompleteError) As(target any) bool {
 // [reader.target].
 func (i *importer) pushAvailable(ctx context.Context, from *reader, to repository.Repository) (failed error) {
 	for d := range i.bundle.contentOf(from.repository) {
-		if len(i.bundle.positions[d.Digest]) == 0 || from.targetHas(ctx, d.Digest) {
+		if len(i.bundle.positions[d.Digest]) == 0 || from.targetHas(ctx, d) {
 			continue
 		}
 		body, err := repository.Verified(ctx, from, d, "blob "+d.Digest.String())
@@ -298,7 +298,7 @@ func (b *Bundle) StillMissing(ctx context.Context, all []provider.Address, open 
 		}
 		for d := range b.contentOf(r.repository) {
 			for _, part := range b.MissingParts(d.Digest) {
-				if !missing[part] && !r.targetHas(ctx, d.Digest) {
+				if !missing[part] && !r.targetHas(ctx, d) {
 					missing[part] = true
 				}
 			}

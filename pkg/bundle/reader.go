@@ -181,14 +181,14 @@ func fromTarget[T any](r *reader, missing error, read func(repository.Reader) (T
 }
 
 // targetHas reports whether the target contains a blob, or a manifest in either form.
-func (r *reader) targetHas(ctx context.Context, d digest.Digest) bool {
+func (r *reader) targetHas(ctx context.Context, d ocispec.Descriptor) bool {
 	if _, err := r.target.Stat(ctx, d); err == nil {
 		return true
 	}
-	if _, isManifest := slices.BinarySearch(r.repository.Manifests, d); !isManifest {
+	if _, isManifest := slices.BinarySearch(r.repository.Manifests, d.Digest); !isManifest {
 		return false
 	}
-	_, _, err := r.target.Manifest(ctx, d.String())
+	_, _, err := r.target.Manifest(ctx, d.Digest.String())
 	return err == nil
 }
 
@@ -241,8 +241,8 @@ type section struct{ *io.SectionReader }
 func (section) Close() error { return nil }
 
 // Stat returns the size of a blob in bytes.
-func (r *reader) Stat(ctx context.Context, d digest.Digest) (int64, error) {
-	body, err := r.open(ctx, d)
+func (r *reader) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
+	body, err := r.open(ctx, d.Digest)
 	if err != nil {
 		return fromTarget(r, err, func(target repository.Reader) (int64, error) { return target.Stat(ctx, d) })
 	}

@@ -26,6 +26,8 @@ import (
 type pushed struct {
 	repository.Repository
 	ref module.Reference
+	// server is nil for layouts.
+	server *registrytest.Registry
 }
 
 // layout returns an empty repository.
@@ -39,7 +41,7 @@ func layout(t *testing.T) pushed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pushed{repo, r}
+	return pushed{repo, r, nil}
 }
 
 // registry returns an empty repository in a registry.
@@ -49,7 +51,8 @@ func registry(t *testing.T) pushed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	host := registrytest.Serve(t, ca, registrytest.New(registrytest.Options{}))
+	server := registrytest.New(registrytest.Options{})
+	host := registrytest.Serve(t, ca, server)
 	r, err := module.ParseReference("oci://" + host + "/modules/vpc")
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +61,7 @@ func registry(t *testing.T) pushed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return pushed{repo, r}
+	return pushed{repo, r, server}
 }
 
 // push pushes a version with the given content.
@@ -86,6 +89,21 @@ func repositories(t *testing.T, test func(t *testing.T, p pushed)) {
 			t.Parallel()
 			test(t, empty(t))
 		})
+	}
+}
+
+// TestHeadLies checks that a push sends the zip again if the registry reports that it has
+// the zip, but misses the zip when it checks the manifest.
+func TestHeadLies(t *testing.T) {
+	t.Parallel()
+	p, name := registry(t), "modules/vpc"
+	zip := p.push(t, "1.0.0", "# 1", module.PushOptions{DryRun: true}).Zip
+	p.server.Misbehave(registrytest.BlobHead, registrytest.Claim(artifact.ZipDescriptor(zip)), -1)
+	if r := p.push(t, "1.0.0", "# 1", module.PushOptions{Latest: true}); r.Status != publish.Created {
+		t.Errorf("%+v", r)
+	}
+	if !p.server.HasBlob(name, zip.Digest.String()) {
+		t.Error("the zip is missing")
 	}
 }
 

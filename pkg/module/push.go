@@ -228,6 +228,12 @@ func (j *push) store(ctx context.Context, target stored, tagExists bool, done *R
 		manifest, done.Digest = packed.Index, packed.Index.Descriptor.Digest
 		now, _, err = repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
 			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, manifest, tagExists) },
+			Resend: func(ctx context.Context, zip digest.Digest) error {
+				if zip != j.zip.pkg.Digest {
+					return repository.ErrNotFound
+				}
+				return j.send(ctx, []digest.Digest{zip})
+			},
 		})
 		if err == nil && now.Digest != done.Digest {
 			err = repository.ErrTagMoved
@@ -339,7 +345,7 @@ func (j *push) send(ctx context.Context, missing []digest.Digest) error {
 	if slices.Contains(missing, pkg.Digest) {
 		return repository.ReplaceBlob(ctx, j.repo, pkg.Digest, push)
 	}
-	size, err := j.repo.Stat(ctx, pkg.Digest)
+	size, err := j.repo.Stat(ctx, artifact.ZipDescriptor(pkg))
 	if err == nil && size == pkg.Size {
 		return nil
 	}

@@ -61,13 +61,14 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 	was.Tag, was.Digest = r.Tag, r.From
 	isKept := func(pkg provider.Package) bool { return !slices.Contains(f.release.Platforms(), pkg.Platform) }
 	own := slices.DeleteFunc(slices.Clone(r.release.Packages), isKept)
-	r.Digest, r.Packages = packed.Index.Descriptor.Digest, f.results(own)
+	r.Digest = packed.Index.Descriptor.Digest
 	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
 		Progress: j.Progress, Own: own,
 		// Other jobs publish other platforms only if the release is a local build or is
 		// limited to specific platforms.
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 		Once:       j.memory.once(j.repo),
+		Resend:     j.resendZips(f, r.Plan),
 		BeforeTag: func(ctx context.Context) error {
 			for i, m := range packed.Manifests {
 				if err := j.attest(ctx, f, r.release.Packages[i], m.Descriptor); err != nil {
@@ -87,6 +88,7 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 			return j.complete(ctx, f, r, packed.Index)
 		},
 	})
+	r.Packages = f.results(own)
 	return err
 }
 

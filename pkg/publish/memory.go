@@ -98,11 +98,11 @@ func (r remembered) Tags(ctx context.Context) ([]string, error) {
 	return r.memory.tags.Tags(ctx, r.Repository)
 }
 
-func (r remembered) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+func (r remembered) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
 	if r.Traits().BlobPath != nil {
 		return r.Repository.Stat(ctx, d)
 	}
-	key := storedBlob{r.String(), d}
+	key := storedBlob{r.String(), d.Digest}
 	size, err := r.memory.blobs.Get(ctx, key, func(ctx context.Context) (int64, error) { return r.Repository.Stat(ctx, d) })
 	if size > maxShared {
 		r.memory.blobs.Forget(key)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -31,7 +33,7 @@ func TestKeptDamaged(t *testing.T) {
 				w.publish(t, from, publish.Created, publish.Options{})
 				w.publish(t, to, publish.Created, publish.Options{})
 				blob := losses[part].part(to.graph(t, plan9))
-				size, err := to.open(t).Stat(t.Context(), blob)
+				size, err := to.open(t).Stat(t.Context(), ocispec.Descriptor{Digest: blob})
 				if err != nil {
 					t.Fatal(err)
 				}

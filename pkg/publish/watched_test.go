@@ -76,7 +76,7 @@ type statted struct {
 	before func(d digest.Digest)
 }
 
-func (s *statted) Stat(ctx context.Context, d digest.Digest) (int64, error) {
-	s.before(d)
+func (s *statted) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
+	s.before(d.Digest)
 	return s.Repository.Stat(ctx, d)
 }

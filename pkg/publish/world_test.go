@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -193,7 +194,7 @@ func (to *target) digest(t *testing.T) digest.Digest {
 
 func (to *target) has(t *testing.T, d digest.Digest) bool {
 	t.Helper()
-	_, err := to.open(t).Stat(t.Context(), d)
+	_, err := to.open(t).Stat(t.Context(), ocispec.Descriptor{Digest: d})
 	return err == nil
 }
 

@@ -193,12 +193,34 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 	return t.result(), err
 }
 
+// resendZips returns a function that sends a zip of the plan again, although the
+// repository has reported that it has the zip.
+func (j *job) resendZips(f *facts, p Plan) func(context.Context, digest.Digest) error {
+	var mu sync.Mutex
+	return func(ctx context.Context, zip digest.Digest) error {
+		i := slices.IndexFunc(p.release.Packages, func(pkg provider.Package) bool { return pkg.Digest == zip && slices.Contains(p.Send, pkg.Platform) })
+		if i < 0 {
+			return repository.ErrNotFound // only the repository has the zip
+		}
+		pkg, stored := p.release.Packages[i], p.zips[zip]
+		stored.missing = true
+		done, err := j.sendZip(ctx, pkg, stored)
+		if err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		f.sent[zipKey{pkg.Platform, zip}] = done
+		return nil
+	}
+}
+
 // isSmall reports whether sending a zip costs no more than looking for it in a registry.
 func isSmall(size int64) bool { return 0 <= size && size <= schedule.MaxSmall }
 
 // isStored reports whether the repository has the zip, and sets the package's size.
 func (j *job) isStored(ctx context.Context, pkg *provider.Package) (bool, error) {
-	size, err := j.repo.Stat(ctx, pkg.Digest)
+	size, err := j.repo.Stat(ctx, artifact.ZipDescriptor(*pkg))
 	if errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository) {
 		return false, nil
 	}

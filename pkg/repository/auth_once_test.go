@@ -32,7 +32,7 @@ func TestTokenOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range many {
 		group.Go(func() {
-			if _, err := r.Stat(t.Context(), blob("content").Descriptor.Digest); !errors.Is(err, repository.ErrNotFound) {
+			if _, err := r.Stat(t.Context(), blob("content").Descriptor); !errors.Is(err, repository.ErrNotFound) {
 				t.Errorf("got %v", err)
 			}
 		})
@@ -55,7 +55,7 @@ func TestFirstRequestCanceled(t *testing.T) {
 		<-req.Context().Done()
 	}, 1)
 	ask := func(ctx context.Context) error {
-		_, err := r.Stat(ctx, blob("content").Descriptor.Digest)
+		_, err := r.Stat(ctx, blob("content").Descriptor)
 		return err
 	}
 	first, cancel := context.WithCancel(t.Context())

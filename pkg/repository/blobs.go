@@ -55,7 +55,7 @@ func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, erro
 
 // hasBlob reports whether a blob exists and has the right size.
 func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	size, err := repo.Stat(ctx, d.Digest)
+	size, err := repo.Stat(ctx, d)
 	exists, err := isFound(err)
 	return exists && size == d.Size, err
 }
@@ -94,7 +94,7 @@ func (o Once) do(ctx context.Context, blob digest.Digest, send func(context.Cont
 // ReplaceBlob reads the blob back. It returns [ErrCorruptRetained] if the blob is still
 // damaged.
 func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func() (int64, error)) error {
-	_, err := repo.Stat(ctx, blob)
+	_, err := repo.Stat(ctx, ocispec.Descriptor{Digest: blob})
 	exists, err := isFound(err)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ func TestRetriesDoNotMultiply(t *testing.T) {
 			return err
 		},
 		registrytest.BlobHead: func(ctx context.Context, r repository.Repository) error {
-			_, err := r.Stat(ctx, b.Descriptor.Digest)
+			_, err := r.Stat(ctx, b.Descriptor)
 			return err
 		},
 		registrytest.UploadPost: func(ctx context.Context, r repository.Repository) error {

@@ -34,7 +34,7 @@ func TestMissingContent(t *testing.T) {
 				t.Errorf("the error does not name %s: %v", reference, err)
 			}
 		}
-		if _, err := open().Stat(t.Context(), missing.Digest); !errors.Is(err, repository.ErrNotFound) {
+		if _, err := open().Stat(t.Context(), missing); !errors.Is(err, repository.ErrNotFound) {
 			t.Errorf("Stat: %v", err)
 		}
 		if _, err := open().Blob(t.Context(), missing); !errors.Is(err, repository.ErrNotFound) {
@@ -64,7 +64,7 @@ func TestRoundTrip(t *testing.T) {
 		}
 		// Pushing the blob again is not an error.
 		pushBlob(t, open(), b)
-		if size, err := open().Stat(t.Context(), b.Descriptor.Digest); size != 10 || err != nil {
+		if size, err := open().Stat(t.Context(), b.Descriptor); size != 10 || err != nil {
 			t.Errorf("Stat: %d, %v", size, err)
 		}
 		body, err := open().Blob(t.Context(), b.Descriptor)
@@ -138,7 +138,7 @@ func TestPushWrongBlob(t *testing.T) {
 			if err := open().PushBlob(t.Context(), right.Descriptor, streamed([]byte(text))); err == nil {
 				t.Errorf("%s: no error", name)
 			}
-			if size, err := open().Stat(t.Context(), right.Descriptor.Digest); !errors.Is(err, repository.ErrNotFound) {
+			if size, err := open().Stat(t.Context(), right.Descriptor); !errors.Is(err, repository.ErrNotFound) {
 				t.Errorf("%s: stored %d bytes, %v", name, size, err)
 			}
 		}
@@ -181,7 +181,7 @@ func TestCanceled(t *testing.T) {
 			"Tags":     func(r repository.Repository) error { _, err := r.Tags(ctx); return err },
 			"Manifest": func(r repository.Repository) error { _, _, err := r.Manifest(ctx, "1.0.0"); return err },
 			"Blob":     func(r repository.Repository) error { _, err := r.Blob(ctx, b.Descriptor); return err },
-			"Stat":     func(r repository.Repository) error { _, err := r.Stat(ctx, b.Descriptor.Digest); return err },
+			"Stat":     func(r repository.Repository) error { _, err := r.Stat(ctx, b.Descriptor); return err },
 			"PushBlob": func(r repository.Repository) error {
 				return r.PushBlob(ctx, blob("new").Descriptor, streamed([]byte("new")))
 			},
@@ -195,7 +195,7 @@ func TestCanceled(t *testing.T) {
 		if d, _, err := open().Manifest(t.Context(), "1.0.0"); d.Digest != x.Descriptor.Digest || err != nil {
 			t.Errorf("a canceled call moved the tag: %s, %v", d.Digest, err)
 		}
-		if _, err := open().Stat(t.Context(), blob("new").Descriptor.Digest); !errors.Is(err, repository.ErrNotFound) {
+		if _, err := open().Stat(t.Context(), blob("new").Descriptor); !errors.Is(err, repository.ErrNotFound) {
 			t.Errorf("a canceled call stored a blob: %v", err)
 		}
 	})

@@ -122,7 +122,23 @@ func (c *copier) ensureManifest(ctx context.Context, m artifact.Blob) (err error
 	if err != nil || exists || c.noteMissing() {
 		return err
 	}
-	return putManifest(ctx, c.to, m, c.existing)
+	return c.put(ctx, m)
+}
+
+// put sends a manifest or index.
+func (c *copier) put(ctx context.Context, m artifact.Blob) error {
+	return c.resender().complete(ctx, m, func() error { return putManifest(ctx, c.to, m, c.existing) })
+}
+
+// resender sends content of the source again.
+func (c *copier) resender() resender {
+	return resender{blob: c.transfer, manifest: func(ctx context.Context, d ocispec.Descriptor) error {
+		m, err := c.read(ctx, d)
+		if err != nil {
+			return err
+		}
+		return c.put(ctx, m)
+	}}
 }
 
 // isNew reports whether the target has no release under the tag. In this case, it is
@@ -145,16 +161,25 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
 	}
 	_, err := c.manifests.Get(ctx, d.Digest, func(ctx context.Context) (none struct{}, err error) {
-		data, read := c.sourceManifests[d.Digest]
-		if !read {
-			if _, data, err = c.from.Manifest(ctx, d.Digest.String()); err != nil {
-				return none, &unreadableError{d.Digest, err}
-			}
+		m, err := c.read(ctx, d)
+		if err != nil {
+			return none, &unreadableError{d.Digest, err}
 		}
-		d.Size = int64(len(data)) // referrers lists can contain a wrong size
-		return none, c.manifest(ctx, artifact.Blob{Descriptor: d, Bytes: data}, depth)
+		return none, c.manifest(ctx, m, depth)
 	})
 	return err
+}
+
+// read returns a manifest of the source.
+func (c *copier) read(ctx context.Context, d ocispec.Descriptor) (m artifact.Blob, err error) {
+	data, read := c.sourceManifests[d.Digest]
+	if !read {
+		if _, data, err = c.from.Manifest(ctx, d.Digest.String()); err != nil {
+			return m, err
+		}
+	}
+	d.Size = int64(len(data)) // referrers lists can contain a wrong size
+	return artifact.Blob{Descriptor: d, Bytes: data}, nil
 }
 
 // unreadableError reports which manifest could not be read from the source.

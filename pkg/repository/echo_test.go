@@ -57,7 +57,7 @@ func (s *server) failures(t *testing.T) map[string]error {
 	all := map[string]error{}
 	_, all["tags"] = r.Tags(ctx)
 	_, _, all["manifest"] = r.Manifest(ctx, "1.0.0")
-	_, all["stat"] = r.Stat(ctx, b.Descriptor.Digest)
+	_, all["stat"] = r.Stat(ctx, b.Descriptor)
 	_, all["blob"] = readAll(ctx, r, b.Descriptor)
 	_, all["part"] = readAll(ctx, r, ocispec.Descriptor{Digest: b.Descriptor.Digest, Size: 64 << 20})
 	all["push blob"] = r.PushBlob(ctx, b.Descriptor, bytes.NewReader(b.Bytes))

@@ -238,11 +238,15 @@ func translated(err error, sent text.Secrets) error {
 }
 
 // explanation returns the message of an error with its detail, if the detail is text.
-// GitLab and Quay put the reason into the detail.
+// GitLab and Quay put the reason into the detail, and zot the digest of missing content.
 func explanation(e errcode.Error, sent text.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
-		detail, _ = fields["message"].(string)
+		for _, name := range []string{"message", "digest", "Digest"} {
+			if detail, ok = fields[name].(string); ok {
+				break
+			}
+		}
 	}
 	message := line(sent.Text(e.Message))
 	if detail = line(sent.Text(detail)); detail != "" && detail != message {

@@ -140,7 +140,8 @@ func (l *layout) Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser,
 // Stat returns the size of a blob's file. If the file is corrupt, the error wraps
 // [ErrNotFound] and a *[sums.MismatchError]. Stat reads the file to verify it, unless
 // the file was verified before and hasn't changed since then.
-func (l *layout) Stat(ctx context.Context, d digest.Digest) (int64, error) {
+func (l *layout) Stat(ctx context.Context, blob ocispec.Descriptor) (int64, error) {
+	d := blob.Digest
 	path, err := l.blobPath(d)
 	if err != nil {
 		return 0, err

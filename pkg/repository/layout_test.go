@@ -72,7 +72,7 @@ func TestReadingCreatesNothing(t *testing.T) {
 	l := repository.NewLayout(filepath.Join(parent, "layout"))
 	_, _ = l.Tags(t.Context())
 	_, _, _ = l.Manifest(t.Context(), "1.0.0")
-	_, _ = l.Stat(t.Context(), digest.FromString("x"))
+	_, _ = l.Stat(t.Context(), ocispec.Descriptor{Digest: digest.FromString("x")})
 	_, _ = l.Blob(t.Context(), blob("x").Descriptor)
 	entries, err := os.ReadDir(parent)
 	if len(entries) != 0 || err != nil {
@@ -277,7 +277,7 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 	write(t, path, "cont")
 	for _, text := range []string{"cont", "CONTENT"} {
 		write(t, path, text)
-		_, err := l.Stat(t.Context(), b.Descriptor.Digest)
+		_, err := l.Stat(t.Context(), b.Descriptor)
 		if _, damaged := errors.AsType[*sums.MismatchError](err); !damaged || !errors.Is(err, repository.ErrNotFound) {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -285,7 +285,7 @@ func TestDamagedBlobIsReplaced(t *testing.T) {
 		if got := read(t, path); got != "content" {
 			t.Error(got)
 		}
-		if size, err := l.Stat(t.Context(), b.Descriptor.Digest); size != 7 || err != nil {
+		if size, err := l.Stat(t.Context(), b.Descriptor); size != 7 || err != nil {
 			t.Errorf("%d, %v", size, err)
 		}
 	}
@@ -304,7 +304,7 @@ func TestStatReadsOnce(t *testing.T) {
 	}
 	l := repository.NewLayout(dir)
 	stat := func() error {
-		_, err := l.Stat(t.Context(), b.Descriptor.Digest)
+		_, err := l.Stat(t.Context(), b.Descriptor)
 		return err
 	}
 	if err := stat(); err != nil {
@@ -387,7 +387,7 @@ func TestDigestIsNotAPath(t *testing.T) {
 			_ = body.Close()
 			t.Errorf("%q was opened", d)
 		}
-		if _, err := l.Stat(t.Context(), d); err == nil {
+		if _, err := l.Stat(t.Context(), ocispec.Descriptor{Digest: d}); err == nil {
 			t.Errorf("%q was found", d)
 		}
 		if err := l.PushBlob(t.Context(), b.Descriptor, streamed(b.Bytes)); err == nil {

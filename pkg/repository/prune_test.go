@@ -86,7 +86,7 @@ func TestDeletePruned(t *testing.T) {
 		if diff := cmp.Diff(other, e.contentOf(t, "1.2.2")); diff != "" {
 			t.Errorf("another version: %s", diff)
 		}
-		_, err := e.open(t).Stat(t.Context(), digest.FromString(twoZips[plan9]))
+		_, err := e.open(t).Stat(t.Context(), ocispec.Descriptor{Digest: digest.FromString(twoZips[plan9])})
 		if isCollected := errors.Is(err, repository.ErrNotFound); isCollected != (e.registry == nil) {
 			t.Errorf("the zip that no version needs: %v", err)
 		}

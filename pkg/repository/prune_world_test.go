@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -58,7 +59,7 @@ func (e *end) tryPushAs(ctx context.Context, t *testing.T, repo repository.Repos
 			return "", err
 		}
 		for _, zip := range zips {
-			if _, err := repo.Stat(ctx, digest.FromString(zip)); err != nil {
+			if _, err := repo.Stat(ctx, ocispec.Descriptor{Digest: digest.FromString(zip)}); err != nil {
 				if err := repo.PushBlob(ctx, blob(zip).Descriptor, streamed([]byte(zip))); err != nil {
 					return "", err
 				}

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -28,6 +31,10 @@ type PushOptions struct {
 	BeforeTag func(ctx context.Context) error
 	// Once sends blobs that several releases share. See [Once].
 	Once Once
+	// Resend, if not nil, sends a zip even if the repository reports that it has the zip.
+	// It is called if the registry refuses a manifest because content is missing. If the
+	// zip isn't available, it returns [ErrNotFound].
+	Resend func(ctx context.Context, zip digest.Digest) error
 }
 
 // Push pushes a packed release to a repository that already has its zips. It pushes
@@ -49,11 +56,12 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		return now, false, err
 	}
 	// 2. Push the manifests.
+	content := packedContent{repo: repo, packed: packed, was: was, retrier: retrier, resendZip: o.Resend}
 	err = schedule.All(ctx, maxConcurrentRequests, packed.Manifests, func(ctx context.Context, _ int, m artifact.Blob) error {
 		if was.found(m.Descriptor.Digest) {
 			return nil
 		}
-		return putManifest(ctx, repo, m, was)
+		return content.put(ctx, m)
 	})
 	if err != nil {
 		return now, false, err
@@ -65,7 +73,8 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 				return now, false, err
 			}
 		}
-		if err := repo.PushTag(ctx, packed.Index, was.Tag, was.Digest); err != nil {
+		err := content.resender().complete(ctx, packed.Index, func() error { return repo.PushTag(ctx, packed.Index, was.Tag, was.Digest) })
+		if err != nil {
 			return now, false, err
 		}
 	}
@@ -87,6 +96,43 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		if err := bounded.Pause(ctx, max(traits.ConfirmDelay, 2*took)); err != nil {
 			return now, false, err
 		}
+	}
+}
+
+// packedContent is the content of a packed release that is pushed to a repository.
+type packedContent struct {
+	repo      Repository
+	packed    artifact.Packed
+	was       Inspection
+	retrier   transfer.Retrier
+	resendZip func(ctx context.Context, zip digest.Digest) error
+}
+
+// put sends a manifest.
+func (c packedContent) put(ctx context.Context, m artifact.Blob) error {
+	return c.resender().complete(ctx, m, func() error { return putManifest(ctx, c.repo, m, c.was) })
+}
+
+// resender sends content of the release again.
+func (c packedContent) resender() resender {
+	return resender{
+		manifest: func(ctx context.Context, d ocispec.Descriptor) error {
+			i := slices.IndexFunc(c.packed.Manifests, func(m artifact.Blob) bool { return m.Descriptor.Digest == d.Digest })
+			if i < 0 {
+				return ErrNotFound
+			}
+			return c.put(ctx, c.packed.Manifests[i])
+		},
+		blob: func(ctx context.Context, d ocispec.Descriptor) error {
+			i := slices.IndexFunc(c.packed.Documents, func(document provider.Document) bool { return document.Digest == d.Digest })
+			switch {
+			case i >= 0:
+				return pushDocument(ctx, c.repo, c.retrier, c.packed.Documents[i])
+			case c.resendZip != nil:
+				return c.resendZip(ctx, d.Digest)
+			}
+			return ErrNotFound
+		},
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/errdef"
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -91,6 +90,9 @@ type remoteRepository struct {
 	uploads       uploads
 	// noReferrers reports whether the registry doesn't have the referrers API.
 	noReferrers atomic.Bool
+	// noBlobHead and noManifestHead report whether responses to HEAD requests for blobs
+	// and manifests are useless.
+	noBlobHead, noManifestHead atomic.Bool
 }
 
 // newRegistry returns the repository that ref refers to. It doesn't send requests.
@@ -202,7 +204,7 @@ func (r *remoteRepository) manifest(ctx context.Context, reference string) (ocis
 // reservedManifest must wait for memory, it closes the response and repeats the request
 // later. Otherwise, HTTP/2 would buffer megabytes of the response.
 func (r *remoteRepository) reservedManifest(ctx context.Context, reference string) (*http.Response, error) {
-	resp, err := r.requestManifest(ctx, reference)
+	resp, err := r.requestManifest(ctx, http.MethodGet, reference)
 	if err != nil {
 		return nil, err
 	}
@@ -218,34 +220,29 @@ func (r *remoteRepository) reservedManifest(ctx context.Context, reference strin
 	if err := wait(); err != nil {
 		return nil, err
 	}
-	return r.requestManifest(ctx, reference)
+	return r.requestManifest(ctx, http.MethodGet, reference)
 }
 
 // requestManifest requests a manifest. If the response contains no digest, the
 // corresponding function of oras reads the entire manifest before memory can be
-// reserved, and if it contains no length, that function sends a second request.
-func (r *remoteRepository) requestManifest(ctx context.Context, reference string) (*http.Response, error) {
+// reserved, and if it contains no length, that function sends a second request. For HEAD
+// requests, oras requires both.
+func (r *remoteRepository) requestManifest(ctx context.Context, method, reference string) (*http.Response, error) {
 	at, err := r.remote.ParseReference(reference)
 	if err != nil {
 		return nil, err
 	}
 	ctx = auth.AppendRepositoryScope(ctx, at, auth.ActionPull)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url("manifests", reference).String(), nil)
+	req, err := http.NewRequestWithContext(ctx, method, r.url("manifests", reference).String(), nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", strings.Join(manifestTypes, ", "))
 	resp, err := r.remote.Client.Do(req)
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, httpclient.RedactError(err)
-	case resp.StatusCode == http.StatusNotFound:
-		_ = resp.Body.Close()
-		return nil, errdef.ErrNotFound
-	case resp.StatusCode != http.StatusOK:
-		return nil, responseError(resp)
 	}
-	return resp, nil
+	return checkStatus(resp, http.StatusOK)
 }
 
 // manifestTypes are the media types of manifests. Some registries convert manifests of
@@ -256,21 +253,14 @@ var manifestTypes = []string{
 	"application/vnd.oci.artifact.manifest.v1+json",
 }
 
-// Stat requests the size of a blob with a HEAD request.
-func (r *remoteRepository) Stat(ctx context.Context, d digest.Digest) (int64, error) {
-	found, err := r.remote.Blobs().Resolve(ctx, d.String())
-	if err != nil {
-		return 0, r.fail("looking for blob", d.String(), err)
-	}
-	return found.Size, nil
-}
-
 // PushManifest uploads a manifest under its digest.
 func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) error {
-	if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
-		return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
-	}
-	return nil
+	return r.resender().complete(ctx, m, func() error {
+		if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
+			return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
+		}
+		return nil
+	})
 }
 
 // PushTag uploads a manifest under a tag, after checking that no other run has moved
@@ -278,19 +268,19 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 // the tag before each attempt, because another run might have written the tag since the
 // previous attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
-	return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
-		return r.checkAndTag(ctx, m, tag, was)
+	return r.resender().complete(ctx, m, func() error {
+		return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
+			return r.checkAndTag(ctx, m, tag, was)
+		})
 	})
 }
 
 func (r *remoteRepository) checkAndTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
-	d, err := r.remote.Manifests().Resolve(ctx, tag)
+	now, err := r.resolve(ctx, tag)
 	if err != nil {
-		if _, err := isFound(r.fail("looking for tag", tag, err)); err != nil {
-			return err
-		}
+		return err
 	}
-	switch d.Digest {
+	switch now {
 	case was:
 	case m.Descriptor.Digest:
 		return nil // an earlier attempt succeeded, but its response was lost

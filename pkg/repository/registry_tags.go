@@ -87,16 +87,6 @@ func (r *remoteRepository) deleteReference(ctx context.Context, op, reference st
 	return fmt.Errorf("%w: %w", notDeleted, refused)
 }
 
-// resolve returns the digest of a tag or manifest, or "" if it doesn't exist.
-func (r *remoteRepository) resolve(ctx context.Context, reference string) (digest.Digest, error) {
-	d, err := r.remote.Manifests().Resolve(ctx, reference)
-	if err != nil {
-		_, err = isFound(r.fail("looking for", reference, err))
-		return "", err
-	}
-	return d.Digest, nil
-}
-
 // sendDelete requests the deletion of a tag or a manifest. A tag is deleted by its name,
 // because deleting by digest would delete all tags of the manifest.
 func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string) error {

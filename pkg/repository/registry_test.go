@@ -267,7 +267,7 @@ func TestNoCredentials(t *testing.T) {
 			s := newServer(t, registrytest.Options{Username: "user", Password: "password", Bearer: bearer})
 			_, tagsErr := s.open(t).Tags(t.Context())
 			_, _, manifestErr := s.open(t).Manifest(t.Context(), "1.0.0")
-			_, statErr := s.open(t).Stat(t.Context(), blob("x").Descriptor.Digest)
+			_, statErr := s.open(t).Stat(t.Context(), blob("x").Descriptor)
 			pushErr := s.open(t).PushBlob(t.Context(), blob("x").Descriptor, streamed([]byte("x")))
 			for _, err := range []error{tagsErr, manifestErr, statErr, pushErr} {
 				if !errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNotFound) {
@@ -541,7 +541,7 @@ func TestTransientErrors(t *testing.T) {
 	pushTag(t, r, x, "1.0.0", "")
 	_, tagsErr := r.Tags(t.Context())
 	_, _, manifestErr := r.Manifest(t.Context(), "1.0.0")
-	_, statErr := r.Stat(t.Context(), blob("content").Descriptor.Digest)
+	_, statErr := r.Stat(t.Context(), blob("content").Descriptor)
 	if err := errors.Join(tagsErr, manifestErr, statErr); err != nil {
 		t.Error(err)
 	}

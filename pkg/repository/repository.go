@@ -40,8 +40,9 @@ type Reader interface {
 	Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error)
 	// Blob opens a blob. Its content is not verified. See [Verified].
 	Blob(ctx context.Context, d ocispec.Descriptor) (io.ReadCloser, error)
-	// Stat returns the size of a blob in bytes.
-	Stat(ctx context.Context, d digest.Digest) (int64, error)
+	// Stat returns the size of a blob in bytes. The size in d is the expected size, or 0
+	// if it is unknown.
+	Stat(ctx context.Context, d ocispec.Descriptor) (int64, error)
 }
 
 // Repository reads from and writes to an OCI repository.

@@ -246,7 +246,7 @@ func isUploadRefused(err error) bool {
 
 // checkUploaded returns an error if the registry has not assembled the complete blob.
 func (r *remoteRepository) checkUploaded(ctx context.Context, d ocispec.Descriptor) error {
-	size, err := r.Stat(ctx, d.Digest)
+	size, err := r.Stat(ctx, d)
 	if err == nil && size != d.Size {
 		wrong := &sums.SizeError{Name: "resumed upload", Got: size, Want: d.Size}
 		return &httpclient.RetryableError{Err: r.fail("pushing the rest of blob", d.Digest.String(), wrong)}

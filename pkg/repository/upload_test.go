@@ -184,7 +184,7 @@ func TestResumedUploadFails(t *testing.T) {
 			if received := s.Received(); err != nil || tries != 3 || received != test.received || sent > size*3 {
 				t.Errorf("%v after %d tries, %d bytes sent, %d received, want %d received", err, tries, sent, received, test.received)
 			}
-			if got, err := s.open(t).Stat(t.Context(), largeDescriptor().Digest); err != nil || got != size {
+			if got, err := s.open(t).Stat(t.Context(), largeDescriptor()); err != nil || got != size {
 				t.Errorf("got a blob of %d bytes, %v, want %d", got, err, size)
 			}
 		})

@@ -90,7 +90,7 @@ func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.stale)
 	defer cancel()
-	_, err := t.repo.Stat(ctx, t.zip.Digest)
+	_, err := t.repo.Stat(ctx, t.zip)
 	if err == nil {
 		s.owned.Put(key, struct{}{})
 	}
@@ -139,7 +139,7 @@ func (s *Server) isInStore(ctx context.Context, t storedPackage) bool {
 
 // openFile opens a zip in an image layout.
 func (c *content) openFile(ctx context.Context, t storedPackage) error {
-	size, err := t.repo.Stat(ctx, c.digest)
+	size, err := t.repo.Stat(ctx, t.zip)
 	if err != nil {
 		return err
 	}

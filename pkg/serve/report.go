@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
@@ -227,7 +228,7 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	all := slices.Collect(maps.Keys(sizes))
 	isLost := make([]bool, len(all))
 	err := schedule.All(ctx, maxConcurrentStats, all, func(ctx context.Context, n int, d string) error {
-		size, err := s.repo.Stat(ctx, digest.Digest(d))
+		size, err := s.repo.Stat(ctx, ocispec.Descriptor{Digest: digest.Digest(d), Size: sizes[d]})
 		absent := errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
 		if isLost[n] = absent || size != sizes[d]; absent {
 			return nil

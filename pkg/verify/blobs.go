@@ -64,7 +64,7 @@ func (a *verification) lost(ctx context.Context, b *lostBlob) error {
 		s.platform = b.platforms[0]
 	}
 	name := blobName(b.Descriptor)
-	size, err := a.repo.Stat(ctx, b.Digest)
+	size, err := a.repo.Stat(ctx, b.Descriptor)
 	switch {
 	case err != nil && isDamage(err):
 		s.addError("blob-damaged", fmt.Sprintf("%s does not match its digest.", name), a.mirror(""))

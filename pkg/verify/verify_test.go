@@ -355,7 +355,7 @@ func TestUnresponsiveRegistry(t *testing.T) {
 		o.Template = w.template
 		return verify.Repository(t.Context(), w.repo, []provider.Requirement{{Address: w.address}}, o)
 	}
-	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead, registrytest.BlobGet, registrytest.Referrers} {
+	for _, kind := range []registrytest.Kind{registrytest.ManifestGet, registrytest.BlobHead, registrytest.BlobGet} {
 		w := newWorld(t, false)
 		w.registry.Misbehave(kind, origintest.Status(http.StatusForbidden), -1)
 		r, err := ask(w, verify.Options{})

@@ -221,7 +221,7 @@ func (s *Source) stat(ctx context.Context, p provider.Package) (checked bool, er
 	if !ok {
 		return false, fmt.Errorf("looking for %s: %w", p.Filename, provider.ErrWrongSource)
 	}
-	size, err := located.repo.Stat(ctx, p.Digest)
+	size, err := located.repo.Stat(ctx, artifact.ZipDescriptor(p))
 	if err == nil && size != p.Size {
 		err = &sums.SizeError{Name: p.Filename, Got: size, Want: p.Size}
 	}
