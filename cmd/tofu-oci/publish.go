@@ -22,6 +22,7 @@ func publishCommand() *cli.Command {
 		dryRunFlag("check and compare the packages, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		checkLevelFlag("index, manifests, blobs, or deep"),
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't attach documents about all platforms, or attestations"},
 		&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
 		launchFlag(),
 		gateFlag(),

@@ -241,7 +241,7 @@ var hints = []struct {
 	{isA[*repository.ProviderMismatchError], "check the repository template, because the repository contains a different provider"},
 	{isA[tls.RecordHeaderError], "check the host name; if the registry uses HTTP on purpose, add it to --plain-http"},
 	{errorIs(origin.ErrNoRegistry), "check the host in the address, or configure its registry in a host block in the CLI configuration"},
-	{errorIs(repository.ErrNoReferrersList), "the release itself was published, but the registry cannot store referrers; attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, or promote without --reason and --by"},
+	{errorIs(repository.ErrNoReferrersList), "because the registry cannot store referrers, add documents to single packages (…_OS_ARCH.spdx.json), publish or copy with --no-referrers, or promote without --reason and --by"},
 	{isCutOff, "try again later; the server or a proxy closed the connection"},
 	{isBusy, "try again later; the server is overloaded, limits requests, or has an internal error"},
 	{unreachable, "check the host name, the proxy variables, and the network; the server might be down"},

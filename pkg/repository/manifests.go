@@ -58,10 +58,10 @@ func RefusesTypes(err error) bool {
 		return false
 	}
 	switch response.Status {
-	case http.StatusBadRequest, http.StatusForbidden, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
+	case http.StatusBadRequest, http.StatusMethodNotAllowed, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		return true
 	}
-	return false
+	return response.isClass()
 }
 
 // isOtherRefusal reports whether the error codes name a reason other than media types.
