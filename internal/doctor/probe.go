@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/opencontainers/go-digest"
@@ -154,11 +155,22 @@ func (p *probe) add(name string, err error) {
 	switch {
 	case err == nil:
 	case name == "upload" || isRefusal(err):
-		c.Result, c.Details, c.Affects = CheckFails, err.Error(), rules[name].affects
+		c.Result, c.Affects = CheckFails, rules[name].affects
 	default:
-		c.Result, c.Details = CheckUnknown, err.Error()
+		c.Result = CheckUnknown
+	}
+	if err != nil {
+		c.Details = reason(err)
 	}
 	p.Checks = append(p.Checks, c)
+}
+
+// reason returns the registry's response or, for other errors, the whole error.
+func reason(err error) string {
+	if response, ok := errors.AsType[*repository.ResponseError](err); ok {
+		err = response
+	}
+	return strings.TrimSuffix(err.Error(), ".")
 }
 
 func (p *probe) addFallback(name, details string) {
@@ -316,7 +328,7 @@ func (p *probe) checkTags(ctx context.Context) {
 		err = p.repo.PushTag(ctx, artifact.Blob{Descriptor: stored.Descriptor, Bytes: stored.Bytes}, p.Tag+"-copy", "")
 	}
 	if err != nil {
-		p.Checks = append(p.Checks, Check{Name: "delete-tag", Result: CheckUnknown, Details: "writing a tag to delete: " + err.Error(), err: err})
+		p.Checks = append(p.Checks, Check{Name: "delete-tag", Result: CheckUnknown, Details: "writing a tag to delete: " + reason(err), err: err})
 		return
 	}
 	err = p.repo.Traits().DeleteTag(ctx, p.Tag+"-copy", stored.Digest)

@@ -70,8 +70,11 @@ func (p Probe) Findings() (all []finding.Finding) {
 
 // Leftover returns the finding about content that the probe could not delete, if any.
 func (p Probe) Leftover() (f finding.Finding, ok bool) {
-	message := fmt.Sprintf("The probe could not delete from %s: %s: %v.", p.Repository, strings.Join(p.Left, ", "), p.leftErr)
-	return finding.New(finding.Warning, "probe-left", message, finding.Remedy{Hint: "delete them with the registry's own tools; OpenTofu and tofu-oci ignore them"}), len(p.Left) > 0
+	if len(p.Left) == 0 {
+		return f, false
+	}
+	message := fmt.Sprintf("The probe could not delete %s from %s: %s.", strings.Join(p.Left, ", "), p.Repository, reason(p.leftErr))
+	return finding.New(finding.Warning, "probe-left", message, finding.Remedy{Hint: "delete them with the registry's own tools; OpenTofu and tofu-oci ignore them"}), true
 }
 
 // uploadFinding returns the finding about an upload that failed.
