@@ -24,7 +24,7 @@ func doctorCommand() *cli.Command {
 		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
 		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
 		aliasFlag(),
-		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access by starting and canceling an upload"},
+		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
 	}, networkFlags(), outputFlags())
 }
 

@@ -23,7 +23,7 @@ import (
 func syncValidateCommand() *cli.Command {
 	return newCommand("validate", syncValidate, []cli.Flag{
 		&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings for `PROVIDER`, or for a module (HOST/NAMESPACE/NAME/SYSTEM)"},
-		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "find out what the targets' registries support, as doctor --push does"},
+		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "push temporary artifacts to find out what the targets' registries support"},
 		outputFlag("`FORMAT`: text or json"), quietFlag(),
 	}, networkFlags())
 }

@@ -21,10 +21,12 @@ type rule struct {
 
 var (
 	writers  = []string{"mirror", "publish", "copy", "bundle import", "sync apply"}
-	deleters = []string{"deny", "promote", "sync apply"}
+	deleters = []string{"deny (released versions)", "promote (pending tags)", pruning}
 )
 
 const (
+	pruning = "sync apply (pruning)"
+
 	ownTypes   = "allow the media types in docs/format.md in the registry's settings, or use another registry"
 	grantRight = "grant the permission to delete tags and manifests, enable it in the registry, or delete them with the registry's own tools"
 )
@@ -38,10 +40,10 @@ var rules = map[string]rule{
 	"document":          {finding.Warning, "refuses documents about a release", []string{"publish (SBOMs for all platforms)", "mirror --attestations", "copy"}, "attach documents to single packages (…_OS_ARCH.spdx.json), and copy with --no-referrers"},
 	"decision":          {finding.Warning, "refuses records of decisions", []string{"promote --reason", "gate run"}, "promote without --reason and --by"},
 	"denial":            {finding.Warning, "refuses denials", []string{"deny"}, ownTypes},
-	"sync-record":       {finding.Warning, "refuses sync records", []string{"sync apply"}, "remove the prune block from the declaration, or allow the media types in docs/format.md in the registry's settings"},
-	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{"sync apply", "deny", "publish (platforms in several runs)", "module push"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-*, latest (modules), and version tags if you publish platforms in several runs; the probe cannot find out whether they are exempt"},
+	"sync-record":       {finding.Warning, "refuses sync records", []string{pruning}, "remove the prune block from the declaration, or allow the media types in docs/format.md in the registry's settings"},
+	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{pruning, "deny (pending releases)", "publish and mirror (platforms in several runs)", "module push (latest)"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-*, latest (modules), and version tags if you publish platforms in several runs; the probe cannot find out whether they are exempt"},
 	"delete-tag":        {finding.Warning, "does not delete tags", deleters, grantRight},
-	"delete-manifest":   {finding.Warning, "does not delete manifests", []string{"sync apply"}, grantRight},
+	"delete-manifest":   {finding.Warning, "does not delete manifests", []string{pruning}, grantRight},
 }
 
 // Findings returns the findings about failed checks, and about content that the probe left.
