@@ -165,10 +165,13 @@ func (p *probe) add(name string, err error) {
 	p.Checks = append(p.Checks, c)
 }
 
-// reason returns the registry's response or, for other errors, the whole error.
+// reason returns the registry's response or behavior or, for other errors, the whole error.
 func reason(err error) string {
 	if response, ok := errors.AsType[*repository.ResponseError](err); ok {
 		err = response
+	}
+	if errors.Is(err, repository.ErrNoReferrersList) {
+		err = repository.ErrNoReferrersList
 	}
 	return strings.TrimSuffix(err.Error(), ".")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -55,6 +56,8 @@ func (p Probe) Findings() (all []finding.Finding) {
 			unknown = append(unknown, c.Name+" ("+c.Details+")")
 		case c.Result == CheckFails && c.Name == "upload":
 			all = append(all, p.uploadFinding(c.err))
+		case c.Result == CheckFails && c.Name != "referrers" && errors.Is(c.err, repository.ErrNoReferrersList):
+			// The finding about referrers has the same cause.
 		case c.Result == CheckFails:
 			r := rules[c.Name]
 			message := fmt.Sprintf("The registry of %s %s, which affects %s: %s.", p.Repository, r.problem, strings.Join(r.affects, ", "), c.Details)
@@ -88,5 +91,9 @@ func (p Probe) uploadFinding(err error) finding.Finding {
 	case errors.Is(err, repository.ErrNoRepository):
 		return finding.New(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", p.Repository), finding.Remedy{Hint: "create the repository or its project first, or use tofu-oci mirror --on-missing-repository"})
 	}
-	return finding.New(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s failed: %v.", p.Repository, err), finding.Remedy{Command: "curl -I https://" + p.registry + "/v2/"})
+	remedy := unreachable(err, p.registry)
+	if errors.Is(err, repository.ErrOtherServer) || errors.Is(err, httpclient.ErrDowngrade) {
+		remedy = finding.Remedy{Hint: "configure the proxy in front of the registry to keep the Host header and to set X-Forwarded-Proto: https, or set the registry's public address"}
+	}
+	return finding.New(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s failed: %v.", p.Repository, err), remedy)
 }

@@ -77,7 +77,7 @@ func TestRunProbe(t *testing.T) {
 		"GitLab": {
 			options: registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true, Types: registrytest.GitLabTypes},
 			want:    []string{"referrers fails", "document fails", "decision fails"},
-			codes:   []string{"warning registry-limited", "warning registry-limited", "warning registry-limited"},
+			codes:   []string{"warning registry-limited"},
 		},
 		"strict types": {
 			options: registrytest.Options{Types: registrytest.StrictTypes},
