@@ -21,6 +21,7 @@ type rule struct {
 }
 
 var (
+	readers  = []string{"tofu init", "pull", "verify", "mirror", "publish", "copy"}
 	writers  = []string{"mirror", "publish", "copy", "bundle import", "sync apply"}
 	deleters = []string{"deny (released versions)", "promote (pending tags)", pruning}
 )
@@ -29,6 +30,7 @@ const (
 	pruning = "sync apply (pruning)"
 
 	ownTypes   = "allow the media types in docs/format.md in the registry's settings, or use another registry"
+	grantPull  = "grant the permission to pull"
 	grantRight = "grant the permission to delete tags and manifests, enable it in the registry, or delete them with the registry's own tools"
 )
 
@@ -42,8 +44,11 @@ var rules = map[string]rule{
 	"decision":          {finding.Warning, "refuses records of decisions", []string{"promote --reason", "gate run"}, "promote without --reason and --by"},
 	"denial":            {finding.Warning, "refuses denials", []string{"deny"}, ownTypes},
 	"sync-record":       {finding.Warning, "refuses sync records", []string{pruning}, "remove the prune block from the declaration, or allow the media types in docs/format.md in the registry's settings"},
-	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{pruning, "deny (pending releases)", "publish and mirror (platforms in several runs)", "module push (latest)"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-*, latest (modules), and version tags if you publish platforms in several runs; the probe cannot find out whether they are exempt"},
+	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{pruning, "deny (pending releases)", "publish and mirror (platforms in several runs)", "module push (latest)"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-* (without the referrers API), latest (modules), and version tags if you publish platforms in several runs; the probe cannot find out whether they are exempt"},
 	"delete-tag":        {finding.Warning, "does not delete tags", deleters, grantRight},
+	"blob-head":         {finding.Error, "refuses requests for the size of a blob", readers, grantPull},
+	"blob-range":        {finding.Error, "refuses requests for a part of a blob", readers, grantPull},
+	"manifest-head":     {finding.Error, "refuses requests for a manifest", readers, grantPull},
 	"delete-manifest":   {finding.Warning, "does not delete manifests", []string{pruning}, grantRight},
 }
 

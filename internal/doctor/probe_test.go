@@ -148,6 +148,15 @@ func TestRunProbe(t *testing.T) {
 			faults: func(r *registrytest.Registry) { r.MisbehaveHead("no digest") },
 			want:   []string{"manifest-head fallback"},
 		},
+		"blobs can't be pulled": {
+			faults: func(r *registrytest.Registry) {
+				for _, kind := range []registrytest.Kind{registrytest.BlobHead, registrytest.BlobGet} {
+					r.Misbehave(kind, registrytest.Refuse(http.StatusForbidden, "DENIED", "denied"), -1)
+				}
+			},
+			want:  []string{"blob-head fails", "blob-range fails"},
+			codes: []string{"error registry-limited", "error registry-limited"},
+		},
 		"no ranges": {
 			faults: func(r *registrytest.Registry) {
 				r.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
