@@ -57,10 +57,10 @@ func (p Probe) Findings() (all []finding.Finding) {
 	var unknown []string
 	for _, c := range p.Checks {
 		switch {
+		case c.Name == "upload" && c.err != nil:
+			all = append(all, p.uploadFinding(c.err))
 		case c.Result == CheckUnknown && c.err != nil:
 			unknown = append(unknown, c.Name+" ("+c.Details+")")
-		case c.Result == CheckFails && c.Name == "upload":
-			all = append(all, p.uploadFinding(c.err))
 		case c.Result == CheckFails && c.Name != "referrers" && errors.Is(c.err, repository.ErrNoReferrersList):
 			// The finding about referrers has the same cause.
 		case c.Result == CheckFails:

@@ -129,6 +129,13 @@ func TestRunProbe(t *testing.T) {
 			want:  allUnknownExcept("upload fails"),
 			codes: []string{"error push-denied"},
 		},
+		"uploads fail for now": {
+			faults: func(r *registrytest.Registry) {
+				r.Misbehave(registrytest.UploadPost, origintest.Status(http.StatusServiceUnavailable), -1)
+			},
+			want:  allUnknownExcept("upload unknown"),
+			codes: []string{"error push-failed"},
+		},
 		"uploads elsewhere": {
 			faults: func(r *registrytest.Registry) {
 				r.Misbehave(registrytest.UploadPost, registrytest.Elsewhere("storage.example.com"), -1)
