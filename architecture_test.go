@@ -43,7 +43,7 @@ var rows = map[string][]string{
 	},
 	"internal/doctor": {
 		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
-		"internal/catalog", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
+		"internal/catalog", "internal/credentials", "internal/httpclient", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
 	},
 	"pkg/verify": {
 		"pkg/approval", "pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",

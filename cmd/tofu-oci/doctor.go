@@ -24,7 +24,7 @@ func doctorCommand() *cli.Command {
 		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
 		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
 		aliasFlag(),
-		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "check push access by starting and canceling an upload"},
+		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
 	}, networkFlags(), outputFlags())
 }
 
@@ -71,9 +71,20 @@ func doctorAction(cmd *command) error {
 	}
 	report, err := doctor.Examine(cmd.c.Context, o)
 	if err != nil {
+		cmd.warnLeft(report.Probe)
 		return err
 	}
 	return cmd.out.Doctor(report)
+}
+
+// warnLeft prints a warning about content that an interrupted probe could not delete.
+func (cmd *command) warnLeft(p *doctor.Probe) {
+	if p == nil {
+		return
+	}
+	if f, isLeft := p.Leftover(); isLeft {
+		cmd.out.Warn("%s %s", f.Message, f.Hint)
+	}
 }
 
 // doctorProvider parses PROVIDER and --platform. If --from or --to is set, PROVIDER can
@@ -125,7 +136,7 @@ func doctorConnections(cmd *command, o *doctor.Options) error {
 	}
 	anonymous := cmd.repos
 	anonymous.Credential = nil
-	o.Repository, o.Anonymous = open(cmd.repos), open(anonymous)
+	o.Repository, o.Anonymous, o.Target = open(cmd.repos), open(anonymous), cmd.openTarget
 	o.Login = func(ctx context.Context, name string) doctor.Login { return doctor.FindLogin(ctx, resolver, name) }
 	o.Registry = cmd.checkStoredLogin
 	o.HasClientCertificate = cmd.network.HasClientCertificate

@@ -104,6 +104,7 @@ func scripts(dir string) testscript.Params {
 			"expand":      cmdExpand,
 			"retag":       cmdRetag,
 			"remedy":      cmdRemedy,
+			"normalize":   cmdNormalize,
 			"hint":        cmdHint,
 			"litter":      cmdLitter,
 			"events":      cmdEvents,

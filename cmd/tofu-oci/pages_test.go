@@ -35,6 +35,7 @@ func TestPages(t *testing.T) {
 		"goreleaser.md":                    {"registry\nkeys\ncp keys/good.asc acme.pub", 6},
 		"ghcr.md":                          {"registry no-referrers=404", 2},
 		"ecr.md":                           {"registry no-create immutable", 3},
+		"registries.md":                    {"registry", 1},
 		"ci.md":                            {locked, 1},
 		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},

@@ -138,6 +138,7 @@ var untriedFindings = map[string]string{
 	"login-helper-key": "the user has to know the credentials", "login-unknown-to-opentofu": "the user has to know the credentials",
 	"login-stops-opentofu": "the user corrects the file", "registry-failed": "the command shows the registry's response", "layout-failed": "the user restores the layout",
 	"client-certificate": "the user decides how to run OpenTofu", "push-denied": "requires another account", "push-failed": "the user repairs the registry or directory",
+	"registry-limited": "the user configures the registry or its tools", "probe-incomplete": "the user runs the command again", "probe-left": "the registry's own tools delete it",
 	"provider-aliased": "script/alias.txtar; the user decides", "repository-shared": "the user changes the template",
 	"lock-version-denied": "script/lock_check.txtar contains the command", "lock-hash-disagrees": "the user compares the checksums",
 }

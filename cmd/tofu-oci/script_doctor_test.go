@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -35,6 +36,18 @@ func cmdRetag(ts *testscript.TestScript, _ bool, args []string) {
 	if done.Code != http.StatusCreated {
 		ts.Fatalf("registry responded with %d", done.Code)
 	}
+}
+
+// normalize FILE writes the output of the last run to FILE. It replaces the address of the
+// OCI registry with REGISTRY, digests with DIGEST, and the names of probes with ID.
+func cmdNormalize(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: normalize FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("REGISTRY"), "REGISTRY")
+	text = regexp.MustCompile(`\b[0-9a-f]{64}\b`).ReplaceAllString(text, "DIGEST")
+	text = regexp.MustCompile(`(tofu-oci-probe-)[0-9a-f]{12}`).ReplaceAllString(text, "${1}ID")
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // remedy CODE [PLACEHOLDER=VALUE...] [FILE] applies the remedy of a finding from the

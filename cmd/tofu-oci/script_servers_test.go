@@ -17,8 +17,8 @@ import (
 )
 
 // registry [login=USER:PASSWORD] [bearer] [immutable] [no-create] [no-referrers=STATUS]
-// [no-delete=STATUS] [deletes-manifests] [tags-are-digests] replaces the OCI registry with an empty
-// one.
+// [no-delete=STATUS] [deletes-manifests] [tags-are-digests] [gitlab-types] replaces the OCI
+// registry with an empty one.
 func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 	var o registrytest.Options
 	for _, arg := range args {
@@ -47,6 +47,8 @@ func cmdRegistry(ts *testscript.TestScript, _ bool, args []string) {
 			o.DeletesManifests = true
 		case "tags-are-digests":
 			o.TagsAreDigests = true
+		case "gitlab-types":
+			o.Types = registrytest.GitLabTypes
 		default:
 			ts.Fatalf("unknown option %s", arg)
 		}

@@ -10,18 +10,22 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func syncValidateCommand() *cli.Command {
 	return newCommand("validate", syncValidate, []cli.Flag{
 		&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings for `PROVIDER`, or for a module (HOST/NAMESPACE/NAME/SYSTEM)"},
+		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "push temporary artifacts to find out what the targets' registries support"},
 		outputFlag("`FORMAT`: text or json"), quietFlag(),
-	})
+	}, networkFlags())
 }
 
 func syncValidate(cmd *command) error {
@@ -35,7 +39,14 @@ func syncValidate(cmd *command) error {
 		return errors.Join(append([]error{err}, problems...)...)
 	}
 	if !cmd.c.IsSet("explain") {
-		return cmd.out.Declared(d, wanted, nil, problems)
+		probes, err := cmd.probeTargets(d, wanted)
+		if err != nil {
+			return err
+		}
+		return cmd.out.Declared(d, wanted, nil, probes, problems)
+	}
+	if cmd.c.Bool("probe") {
+		return usagef("--probe cannot be combined with --explain")
 	}
 	var a provider.Address
 	if err := parse(cmd.c, "explain", &a, sync.ParseAddress); err != nil {
@@ -44,7 +55,45 @@ func syncValidate(cmd *command) error {
 	if wanted = slices.DeleteFunc(wanted, func(w sync.Wanted) bool { return w.Address != a }); len(wanted) == 0 {
 		wanted = []sync.Wanted{{Address: a}} // the declaration doesn't select the provider
 	}
-	return cmd.out.Declared(d, wanted, d.Explain(a), problems)
+	return cmd.out.Declared(d, wanted, d.Explain(a), nil, problems)
+}
+
+// probeTargets probes a repository of each target if --probe is set.
+func (cmd *command) probeTargets(d *sync.Declaration, wanted []sync.Wanted) (all []report.ProbedTarget, err error) {
+	if !cmd.c.Bool("probe") {
+		return nil, nil
+	}
+	samples, err := d.SampleRepositories(wanted)
+	if err == nil {
+		err = cmd.connect()
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range samples {
+		t := report.ProbedTarget{Target: s.Target}
+		switch {
+		case s.Repository.IsLayout():
+			t.Skipped = "it consists of image layouts"
+		case s.Repository == (template.Reference{}):
+			t.Skipped = "the declaration selects no provider for it"
+		default:
+			repo, err := cmd.openTarget(s.Repository)
+			if err != nil {
+				return nil, err
+			}
+			done := cmd.out.Step("probing target %s", s.Target)
+			p, err := doctor.RunProbe(cmd.c.Context, repo)
+			done()
+			if err != nil {
+				cmd.warnLeft(&p)
+				return nil, err
+			}
+			t.Probe, t.Findings = &p, p.Findings()
+		}
+		all = append(all, t)
+	}
+	return all, nil
 }
 
 func syncReportCommand() *cli.Command {

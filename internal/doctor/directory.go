@@ -36,7 +36,7 @@ func (e *examination) directory(ctx context.Context, fixed bool) error {
 	}
 	repo, err := e.reopen(provider.Address{}, base)
 	if err == nil && e.Push {
-		e.push(ctx, repo)
+		e.pushLayout(ctx, repo)
 	}
 	return cmp.Or(ctx.Err(), err)
 }

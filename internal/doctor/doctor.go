@@ -1,6 +1,8 @@
 // Package doctor explains how OpenTofu and tofu-oci find a provider. It diagnoses
 // problems in the CLI configuration ([CheckConfig]), in an OCI registry ([Examine]),
-// and in a lock file ([CheckLock]). It modifies nothing and never receives secrets.
+// and in a lock file ([CheckLock]). It never receives secrets. Only [RunProbe] writes: it
+// pushes an artifact to a registry, to find out what the registry supports, and deletes it
+// again.
 //
 // Use it to report why a provider can't be installed, and how to fix the problem.
 package doctor
@@ -37,6 +39,8 @@ type Report struct {
 	// Push is the result of the check for push access. It is empty if the check was not
 	// requested.
 	Push string `json:"push,omitempty"`
+	// Probe contains the results of [RunProbe]. It is nil if the probe was not requested.
+	Probe *Probe `json:"probe,omitempty"`
 	// Referrers reports whether the registry supports the referrers API. It is nil if
 	// unknown.
 	Referrers *bool             `json:"referrers_api,omitempty"`

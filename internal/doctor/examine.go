@@ -31,6 +31,8 @@ type Options struct {
 	// Repository opens a repository with credentials. Anonymous opens a repository
 	// without credentials.
 	Repository, Anonymous func(template.Reference) (repository.Reader, error)
+	// Target opens a repository for [RunProbe]. It is required only if Push is set.
+	Target func(template.Reference) (repository.Repository, error)
 	// Login describes the credentials for a repository, "host/name".
 	Login func(ctx context.Context, repository string) Login
 	// Registry checks whether a registry accepts the credentials for a reference, like
@@ -52,7 +54,8 @@ type Options struct {
 	// IsTarget reports whether releases will be written to Template. In this case, the
 	// releases need not exist yet.
 	IsTarget bool
-	// Push enables the check for push access.
+	// Push enables the check for push access. In a registry, [RunProbe] pushes an artifact
+	// and deletes it again.
 	Push bool
 	// Aliases contains the declared aliases.
 	Aliases provider.Aliases
@@ -69,7 +72,7 @@ type examination struct {
 
 // Examine checks each step of a provider's installation, from the configuration to the
 // zip, as far as possible. It reports problems as findings. If ctx is canceled, it
-// returns the cause.
+// returns the cause, and the report contains what a probe could not delete.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: Facts(o.Files)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
@@ -97,7 +100,9 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	}
 	// 4. Check for push access.
 	if e.Push && ctx.Err() == nil {
-		e.push(ctx, repo)
+		if err := e.push(ctx, repo); err != nil {
+			return e.report, err
+		}
 	}
 	return e.report, ctx.Err()
 }

@@ -3,22 +3,33 @@ package doctor_test
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// writable is a repository with a fixed result for the check for push access.
+// writable is an image layout with a fixed result for the check for push access.
 type writable struct {
 	*stub
 	err error
 }
+
+// refusing is a repository that refuses uploads.
+type refusing struct {
+	repository.Repository
+	err error
+}
+
+func (r refusing) PushBlob(context.Context, ocispec.Descriptor, io.Reader) error { return r.err }
 
 func (w writable) Traits() repository.Traits {
 	return repository.Traits{Writable: func(context.Context) error { return w.err }}
@@ -57,6 +68,13 @@ func TestExamineRepository(t *testing.T) {
 			o.Template, o.IsTarget, o.Push = &at, test.target, true
 			o.Platform = provider.Platform{OS: "hurd", Arch: "ia64"}
 			o.Repository = func(template.Reference) (repository.Reader, error) { return writable{repo, test.push}, nil }
+			o.Target = func(template.Reference) (repository.Repository, error) {
+				target := openProbed(t, registrytest.New(registrytest.Options{}), nil)
+				if test.push != nil {
+					target = refusing{target, test.push}
+				}
+				return target, nil
+			}
 			report, err := doctor.Examine(t.Context(), o)
 			if err != nil {
 				t.Fatal(err)

@@ -104,7 +104,7 @@ func (e *examination) repository(ctx context.Context) error {
 		e.reportError(err)
 	}
 	if e.Push && ctx.Err() == nil {
-		e.push(ctx, repo)
+		return e.push(ctx, repo)
 	}
 	return nil
 }
@@ -178,30 +178,35 @@ func (e *examination) reopen(a provider.Address, ref template.Reference) (reposi
 	return e.Repository(ref)
 }
 
-// push checks whether the user can push to the repository.
-func (e *examination) push(ctx context.Context, repo repository.Reader) {
+// push checks whether the user can push to the repository, and what its registry supports.
+func (e *examination) push(ctx context.Context, repo repository.Reader) error {
+	if e.ref.Registry == "" {
+		e.pushLayout(ctx, repo)
+		return nil
+	}
+	target, err := e.Target(e.ref)
+	if err != nil {
+		return err
+	}
+	p, err := RunProbe(ctx, target)
+	e.report.Probe = &p
+	e.add(p.Findings()...)
+	if e.report.Push = "allowed"; len(p.Checks) > 0 && p.Checks[0].Result != CheckWorks {
+		e.report.Push = p.Checks[0].Details
+	}
+	return err
+}
+
+// pushLayout checks whether an image layout is writable.
+func (e *examination) pushLayout(ctx context.Context, repo repository.Reader) {
 	ask := repo.Traits().Writable
 	if ask == nil {
 		return
 	}
-	err := ask(ctx)
-	if err == nil {
-		e.report.Push = "allowed"
-		return
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	e.report.Push = err.Error()
-	switch {
-	case e.ref.Registry == "":
+	if err := ask(ctx); err != nil {
+		e.report.Push = err.Error()
 		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("%s is not writable: %v.", e.ref, err), finding.Remedy{Hint: "make the directory writable for this user, or choose another one"})
-	case errors.Is(err, provider.ErrDenied):
-		e.addFinding(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or none were found.", e.ref),
-			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + e.ref.Registry})
-	case errors.Is(err, repository.ErrNoRepository):
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", e.ref), finding.Remedy{Hint: "create the repository or its project first, or use tofu-oci mirror --on-missing-repository"})
-	default:
-		e.addFinding(finding.Error, "push-failed", fmt.Sprintf("Pushing to %s failed: %v.", e.ref, err), finding.Remedy{Command: "curl -I https://" + e.ref.Registry + "/v2/"})
+		return
 	}
+	e.report.Push = "allowed"
 }

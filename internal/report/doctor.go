@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 )
@@ -9,7 +10,29 @@ import (
 // Doctor prints a report. If any finding is an error, Doctor returns an
 // [explain.ExitError], which sets the exit code but prints no message.
 func (o *Report) Doctor(r doctor.Report) error {
-	return printChecked(o, "doctor", []doctor.Report{r}, r.Findings, reportText(r), noFindings)
+	text := reportText(r)
+	if r.Probe != nil {
+		text += o.probeText(*r.Probe)
+	}
+	return printChecked(o, "doctor", []doctor.Report{r}, r.Findings, text, noFindings)
+}
+
+// checkResults contains the texts of the results of checks.
+var checkResults = map[doctor.CheckResult]string{
+	doctor.CheckWorks: "works", doctor.CheckFallback: "works with a fallback", doctor.CheckFails: "doesn't work", doctor.CheckUnknown: "not determined",
+}
+
+// probeText returns a table of the results of a probe.
+func (o *Report) probeText(p doctor.Probe) string {
+	rows := []string{}
+	for _, c := range p.Checks {
+		details := c.Details
+		if len(c.Affects) > 0 { // the finding contains the details
+			details = "affects " + strings.Join(c.Affects, ", ")
+		}
+		rows = append(rows, cells(c.Name, checkResults[c.Result], details))
+	}
+	return fields(11, []string{"probe", p.Repository + ":" + p.Tag}) + indented(o.table(rows))
 }
 
 func reportText(r doctor.Report) string {

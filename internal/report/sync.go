@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
@@ -167,6 +170,30 @@ type declaredSummary struct {
 	Declaration sync.PlannedFile    `json:"declaration"`
 	Problems    []outcome.ErrorItem `json:"problems,omitempty"`
 	Warnings    []string            `json:"warnings,omitempty"`
+	// Probes is set only with --probe.
+	Probes []ProbedTarget `json:"probes,omitempty"`
+}
+
+// ProbedTarget is the result of probing a repository of a target.
+type ProbedTarget struct {
+	Target string `json:"target"`
+	// Skipped is the reason that the target was not probed. It is empty if Probe is set.
+	Skipped  string            `json:"skipped,omitempty"`
+	Probe    *doctor.Probe     `json:"probe,omitempty"`
+	Findings []finding.Finding `json:"findings,omitempty"`
+}
+
+// probedText returns the results of probing targets.
+func (o *Report) probedText(probes []ProbedTarget) string {
+	text := ""
+	for _, t := range probes {
+		if t.Probe == nil {
+			text += fmt.Sprintf("target %s: not probed: %s\n", t.Target, t.Skipped)
+			continue
+		}
+		text += fmt.Sprintf("target %s\n", t.Target) + o.probeText(*t.Probe) + found{findings: t.Findings}.text()
+	}
+	return text
 }
 
 // CountedWanted returns the numbers of providers and modules, such as "3 providers, 1
@@ -188,8 +215,8 @@ func CountedWanted(wanted []sync.Wanted) string {
 // Declared prints the providers and modules of a declaration or, if explained is not
 // empty, the settings of the only provider or module. problems are errors in the files
 // that the declaration lists.
-func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, problems []error) error {
-	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}, Warnings: o.warnings}
+func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained []sync.Setting, probes []ProbedTarget, problems []error) error {
+	summary := declaredSummary{Declaration: sync.PlannedFile{Path: d.Path, Digest: d.Digest}, Warnings: o.warnings, Probes: probes}
 	for _, problem := range problems {
 		o.printError(problem)
 		summary.Problems = append(summary.Problems, *outcome.DescribeError(problem))
@@ -210,9 +237,12 @@ func (o *Report) Declared(d *sync.Declaration, wanted []sync.Wanted, explained [
 		}
 		items[n] = i
 	}
-	err := printItems(o, "sync-validate", items, summary, text)
-	if err == nil && len(problems) > 0 {
+	err := printItems(o, "sync-validate", items, summary, text+o.probedText(probes))
+	switch failed := slices.ContainsFunc(probes, func(t ProbedTarget) bool { return doctor.Failed(t.Findings) }); {
+	case err == nil && len(problems) > 0:
 		return &explain.ExitError{Code: explain.ExitPartly}
+	case err == nil && failed:
+		return &explain.ExitError{Code: explain.ExitFailed}
 	}
 	return err
 }

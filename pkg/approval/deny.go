@@ -91,7 +91,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	}
 	record := found.record
 	if found.existing == nil {
-		if record, err = repository.TagDenial(ctx, d.repo, d.version, packed); err != nil {
+		if record, err = repository.TagDecision(ctx, d.repo, artifact.DeniedTag(d.version), packed); err != nil {
 			return r, fmt.Errorf("writing the tag %s: %w", r.Tag, err)
 		}
 		r.Digest, r.Record.Digest = record.Descriptor.Digest, record.Descriptor.Digest

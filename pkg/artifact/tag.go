@@ -72,6 +72,14 @@ func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 // ParsePending reverses [PendingTag]. For any other tag, it returns false.
 func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(tag, pendingPrefix) }
 
+// probePrefix is the prefix of the tags that are written to find out what a registry
+// supports. OpenTofu ignores such tags.
+const probePrefix = "tofu-oci-probe-"
+
+// ProbeTag returns the tag of an artifact that is pushed to find out what a registry
+// supports, and then deleted. The name must be valid in a tag.
+func ProbeTag(name string) string { return probePrefix + name }
+
 // prunedPrefix is the prefix of pruned releases' tags. OpenTofu ignores such tags.
 const prunedPrefix = "pruned-"
 

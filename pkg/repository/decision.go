@@ -108,19 +108,20 @@ func AttachDecision(ctx context.Context, repo Repository, packed artifact.Referr
 }
 
 // RecordDenial stores a packed denial under its tag, and as a referrer of the index. See
-// [TagDenial] and [ListReferrer].
+// [TagDecision] and [ListReferrer].
 func RecordDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) error {
-	stored, err := TagDenial(ctx, repo, v, packed)
+	stored, err := TagDecision(ctx, repo, artifact.DeniedTag(v), packed)
 	if err != nil {
 		return err
 	}
 	return ListReferrer(ctx, repo, stored.Bytes)
 }
 
-// TagDenial stores a packed denial under its tag, unless the tag already points to it, and
-// returns the manifest that the tag points to.
-func TagDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) (artifact.Blob, error) {
-	before, err := Inspect(ctx, repo, artifact.DeniedTag(v), DepthIndex)
+// TagDecision stores a packed decision under a tag, unless the tag already points to it, and
+// returns the manifest that the tag points to. The tag of a denial is
+// [artifact.DeniedTag].
+func TagDecision(ctx context.Context, repo Repository, tag string, packed artifact.Referrer) (artifact.Blob, error) {
+	before, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err != nil || before.Digest == packed.Manifest.Descriptor.Digest && !before.Dangling {
 		return packed.Manifest, err
 	}

@@ -67,7 +67,6 @@ func (s *server) failures(t *testing.T) map[string]error {
 	_, _, all["referrers"] = traits.Referrers(ctx, b.Descriptor.Digest)
 	_, all["redirect"] = traits.Redirect(ctx, b.Descriptor)
 	all["untag"] = traits.DeleteTag(ctx, "1.0.0", digest.FromString("x"))
-	all["writable"] = traits.Writable(ctx)
 	_, all["login"] = repository.CheckCredentials(ctx, s.host, s.options)
 	_, all["catalog"] = repository.Catalog(ctx, template.Reference{Registry: s.host, Name: repositoryName}, s.options)
 	return all

@@ -242,3 +242,47 @@ func TestMountResent(t *testing.T) {
 	from.registry.Misbehave(registrytest.Mount, origintest.Status(http.StatusCreated), -1)
 	from.wantCopied(t, to, repository.CopyOptions{})
 }
+
+// TestMissingFeatures checks that a repository reports which features its registry lacks.
+func TestMissingFeatures(t *testing.T) {
+	t.Parallel()
+	for quirk, want := range map[string]repository.MissingFeatures{
+		"":             {},
+		"no length":    {BlobHead: true},
+		"length zero":  {BlobHead: true},
+		"wrong length": {BlobHead: true},
+		"refused":      {BlobHead: true, ManifestHead: true},
+		"no digest":    {ManifestHead: true},
+		"no ranges":    {BlobRanges: true},
+	} {
+		t.Run(quirk, func(t *testing.T) {
+			t.Parallel()
+			s := newMemoryServer(t, registrytest.Options{})
+			r, b, m := s.open(t), blob("content"), index(t, "a")
+			pushBlob(t, r, b)
+			pushTag(t, r, m, "a", "")
+			if got := r.Traits().Missing(); got != (repository.MissingFeatures{}) {
+				t.Errorf("before any response was useless: %+v", got)
+			}
+			switch quirk {
+			case "":
+			default:
+				s.MisbehaveHead(quirk)
+			case "no ranges":
+				s.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+					req.Header.Del("Range")
+					honest(w, req)
+				}, -1)
+			}
+			for _, d := range []ocispec.Descriptor{b.Descriptor, {Digest: b.Descriptor.Digest}} {
+				if size, err := r.Stat(t.Context(), d); err != nil || size != b.Descriptor.Size {
+					t.Errorf("got %d bytes, %v", size, err)
+				}
+			}
+			pushTag(t, r, m, "a", "") // reads the tag
+			if got := r.Traits().Missing(); got != want {
+				t.Errorf("got %+v, want %+v", got, want)
+			}
+		})
+	}
+}

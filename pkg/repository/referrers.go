@@ -266,7 +266,7 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 	var entries []ocispec.Descriptor
 	for _, referrer := range packed {
 		entry, isNew, err := store(ctx, repo, referrer, known)
-		if !isSent && isPermanent(err) {
+		if !isSent && IsPermanent(err) {
 			if isSent, err = true, repo.PushManifest(ctx, subject); err == nil {
 				entry, isNew, err = store(ctx, repo, referrer, known)
 			}

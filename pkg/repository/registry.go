@@ -93,6 +93,8 @@ type remoteRepository struct {
 	// noBlobHead and noManifestHead report whether responses to HEAD requests for blobs
 	// and manifests are useless.
 	noBlobHead, noManifestHead atomic.Bool
+	// noRanges reports whether the response to a request for a range was a complete blob.
+	noRanges atomic.Bool
 }
 
 // newRegistry returns the repository that ref refers to. It doesn't send requests.
@@ -136,7 +138,15 @@ func (r *remoteRepository) String() string {
 func (r *remoteRepository) Traits() Traits {
 	return Traits{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
-		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, DeleteManifest: r.deleteManifest, Writable: r.writable,
+		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, DeleteManifest: r.deleteManifest, Missing: r.missing,
+	}
+}
+
+// missing implements [Traits.Missing].
+func (r *remoteRepository) missing() MissingFeatures {
+	return MissingFeatures{
+		BlobHead: r.noBlobHead.Load(), ManifestHead: r.noManifestHead.Load(),
+		BlobRanges: r.noRanges.Load() || r.rangeRefusals.Load() >= maxRangeRefusals,
 	}
 }
 

@@ -67,6 +67,9 @@ func (r *remoteRepository) measureBlob(ctx context.Context, d ocispec.Descriptor
 	defer func() { _ = resp.Body.Close() }()
 	_, total, _ := strings.Cut(resp.Header.Get("Content-Range"), "/")
 	size, err := strconv.ParseInt(total, 10, 64)
+	if byteRange != "" && resp.StatusCode == http.StatusOK {
+		r.noRanges.Store(true)
+	}
 	switch {
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable:
 		return 0, nil // the blob has no first byte

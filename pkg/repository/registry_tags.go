@@ -72,7 +72,7 @@ func (r *remoteRepository) deleteManifest(ctx context.Context, d digest.Digest, 
 // exists afterward, the error wraps notDeleted.
 func (r *remoteRepository) deleteReference(ctx context.Context, op, reference string, notDeleted error) error {
 	refused := r.sendDelete(ctx, op, reference)
-	if refused != nil && !isPermanent(refused) {
+	if refused != nil && !IsPermanent(refused) {
 		return refused
 	}
 	// Check the result, because the response is not reliable. Some registries respond
@@ -105,8 +105,9 @@ func (r *remoteRepository) sendDelete(ctx context.Context, op, reference string)
 	return r.fail(op, reference, responseError(resp))
 }
 
-// isPermanent reports whether err is a permanent refusal instead of a temporary failure.
-func isPermanent(err error) bool {
+// IsPermanent reports whether err is a permanent refusal by a registry instead of a
+// temporary failure.
+func IsPermanent(err error) bool {
 	response, ok := errors.AsType[*ResponseError](err)
 	if ok && response.Status < http.StatusInternalServerError && response.Status != http.StatusTooManyRequests {
 		return true

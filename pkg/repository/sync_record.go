@@ -15,14 +15,14 @@ import (
 // damaged, or if the repository doesn't exist, the result is empty. Its maps are never
 // nil.
 func ReadSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, error) {
-	record, _, err := readSyncRecord(ctx, repo)
+	record, _, err := readSyncRecord(ctx, repo, artifact.SyncTag)
 	return record, err
 }
 
 // readSyncRecord is like [ReadSyncRecord], but also returns the digest of the manifest
 // that the record's tag points to.
-func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, digest.Digest, error) {
-	i, err := Inspect(ctx, repo, artifact.SyncTag, DepthIndex)
+func readSyncRecord(ctx context.Context, repo Reader, tag string) (artifact.SyncRecord, digest.Digest, error) {
+	i, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err != nil && !isFinding(err) {
 		return artifact.SyncRecord{}, "", fmt.Errorf("reading the sync record of %s: %w", repo, err)
 	}
@@ -35,18 +35,24 @@ func readSyncRecord(ctx context.Context, repo Reader) (artifact.SyncRecord, dige
 // nothing is written. In registries, another run can still overwrite the record later.
 // Dates are then lost, and the periods that depend on them start again.
 func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.SyncRecord)) error {
+	return WriteSyncRecordTo(ctx, repo, artifact.SyncTag, edit)
+}
+
+// WriteSyncRecordTo is like [WriteSyncRecord], but changes the record under the given tag,
+// for example to find out whether the registry accepts sync records.
+func WriteSyncRecordTo(ctx context.Context, repo Repository, tag string, edit func(*artifact.SyncRecord)) error {
 	err := ErrTagMoved
 	for moves := 0; moves < maxMerges && errors.Is(err, ErrTagMoved); moves++ {
 		var record artifact.SyncRecord
 		var was digest.Digest
-		if record, was, err = readSyncRecord(ctx, repo); err != nil {
+		if record, was, err = readSyncRecord(ctx, repo, tag); err != nil {
 			return err
 		}
 		before := record.Clone()
 		if edit(&record); record.Equal(before) {
 			return nil
 		}
-		err = pushSyncRecord(ctx, repo, record, was)
+		err = pushSyncRecord(ctx, repo, record, tag, was)
 	}
 	if err != nil {
 		return fmt.Errorf("writing the sync record of %s: %w", repo, err)
@@ -54,7 +60,7 @@ func WriteSyncRecord(ctx context.Context, repo Repository, edit func(*artifact.S
 	return nil
 }
 
-func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRecord, was digest.Digest) error {
+func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRecord, tag string, was digest.Digest) error {
 	manifest, config, err := record.Pack()
 	if err != nil {
 		return err
@@ -63,6 +69,6 @@ func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRe
 	if err != nil {
 		return err
 	}
-	_, err = pushAccepted(manifest, func(m artifact.Blob) error { return repo.PushTag(ctx, m, artifact.SyncTag, was) })
+	_, err = pushAccepted(manifest, func(m artifact.Blob) error { return repo.PushTag(ctx, m, tag, was) })
 	return err
 }

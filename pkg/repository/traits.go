@@ -60,10 +60,22 @@ type Traits struct {
 	// anyone who has it can read the blob until it expires. If the registry sends the
 	// blob itself, the URL is empty.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
-	// Writable returns an error if the credentials don't permit pushing. A push would
-	// return the same error. Writable stores nothing, but some registries create the
-	// repository when an upload starts.
+	// Missing returns the optional features that the registry lacks, as far as earlier
+	// requests with the same [Repository] have shown. It sends no request.
+	Missing func() MissingFeatures
+	// Writable returns an error if the image layout can't be written. It stores nothing.
 	Writable func(ctx context.Context) error
+}
+
+// MissingFeatures describes the optional features that a registry lacks. Operations then use
+// other requests, which take longer.
+type MissingFeatures struct {
+	// BlobHead and ManifestHead report whether responses to HEAD requests for blobs and
+	// manifests are useless. GET requests are sent instead.
+	BlobHead, ManifestHead bool
+	// BlobRanges reports whether the registry sends complete blobs instead of ranges. Large
+	// blobs are then read over one connection.
+	BlobRanges bool
 }
 
 // checkTraits returns an error if the traits of a repository are inconsistent.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // Plan lists the actions that make repositories match a declaration. Identical facts
@@ -149,6 +151,32 @@ func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 		}
 	}
 	return stricthcl.Join(errs...)
+}
+
+// TargetRepository is a repository of a target.
+type TargetRepository struct {
+	// Target is the name of the target.
+	Target string
+	// Repository is the zero value if no selected provider or module is mirrored to the
+	// target.
+	Repository template.Reference
+}
+
+// SampleRepositories returns a repository for each target: the repository of the first
+// selected provider or module that is mirrored to the target.
+func (d *Declaration) SampleRepositories(wanted []Wanted) (all []TargetRepository, err error) {
+	for _, t := range d.Targets {
+		r := TargetRepository{Target: t.Name}
+		for _, w := range wanted {
+			if r.Repository == (template.Reference{}) && slices.Contains(d.targetsOf(w.Settings), t) && t.takes(w.Address) {
+				if r.Repository, err = t.repository(w.Address); err != nil {
+					return nil, fmt.Errorf("target %q: %s: %w", t.Name, w.Address, err)
+				}
+			}
+		}
+		all = append(all, r)
+	}
+	return all, nil
 }
 
 // add adds the actions for a provider. It keeps only repositories that an action
