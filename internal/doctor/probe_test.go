@@ -3,6 +3,7 @@ package doctor_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -272,9 +273,7 @@ func (w *watched) wrap(next http.Handler) http.Handler {
 				w.manifest = append(w.manifest, digest)
 				w.mu.Unlock()
 			}
-			for name, values := range recorded.Header() {
-				rw.Header()[name] = values
-			}
+			maps.Copy(rw.Header(), recorded.Header())
 			rw.WriteHeader(recorded.Code)
 			_, _ = rw.Write(recorded.Body.Bytes())
 		}
@@ -286,8 +285,8 @@ func (w *watched) wrap(next http.Handler) http.Handler {
 	})
 }
 
-// TestProbeNamesLeftovers interrupts a probe at each of its requests. Whatever the probe
-// can't delete must be named.
+// TestProbeNamesLeftovers interrupts a probe at each of its requests. The probe must list
+// everything that it can't delete.
 func TestProbeNamesLeftovers(t *testing.T) {
 	t.Parallel()
 	for name, options := range map[string]registrytest.Options{"with referrers": {}, "without referrers": {NoReferrers: http.StatusNotFound}} {
@@ -306,7 +305,7 @@ func TestProbeNamesLeftovers(t *testing.T) {
 	}
 }
 
-// leftover runs a probe with a fault, and checks what is left. It returns the number of
+// leftover runs a probe with a fault, and checks the remaining tags. It returns the number of
 // requests.
 func leftover(t *testing.T, options registrytest.Options, at int, fault string, after bool) int {
 	t.Helper()

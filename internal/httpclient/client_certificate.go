@@ -29,9 +29,9 @@ var certificateAlerts = []tls.AlertError{
 	116, // certificate_required, since TLS 1.3
 }
 
-// handshakeFailure is the alert that TLS 1.2 servers send if the client certificate is missing. It
+// errHandshakeFailure is the alert that TLS 1.2 servers send if the client certificate is missing. It
 // has other causes, too.
-const handshakeFailure tls.AlertError = 40
+const errHandshakeFailure tls.AlertError = 40
 
 // certificateRequest records whether a server requested a client certificate during a handshake.
 type certificateRequest struct{ received atomic.Bool }
@@ -82,7 +82,7 @@ func certificateAlert(err error, requested bool) string {
 	}
 	// The type of alerts on TCP connections is not exported, but has the same text.
 	is := func(a tls.AlertError) bool { return a.Error() == op.Err.Error() }
-	if slices.ContainsFunc(certificateAlerts, is) || requested && is(handshakeFailure) {
+	if slices.ContainsFunc(certificateAlerts, is) || requested && is(errHandshakeFailure) {
 		return strings.TrimPrefix(op.Err.Error(), "tls: ")
 	}
 	return ""

@@ -172,22 +172,19 @@ func TestClientCertificateStaysAtRegistry(t *testing.T) {
 	registry, other := c.serve(t, curious, false), c.serve(t, curious, false)
 	client := newClient(t, c.withCert(t))
 	ctx := httpclient.ToRegistry(t.Context(), registry)
-	for _, test := range []struct {
-		ctx       context.Context
-		url, want string
-	}{
-		{ctx, "https://" + registry, "1 in HTTP/1.1"},
-		{ctx, "https://" + other, "0 in HTTP/1.1"},
-		{ctx, "https://" + registry + "?to=https://" + other, "0 in HTTP/1.1"},
-		{ctx, "https://" + other + "?to=https://" + registry, "1 in HTTP/1.1"},
-		{httpclient.WithDedicatedConnection(ctx), "https://" + registry, "1 in HTTP/1.1"},
-		{httpclient.WithDedicatedConnection(ctx), "https://" + other, "0 in HTTP/1.1"},
-		{t.Context(), "https://" + registry, "0 in HTTP/1.1"}, // as an origin registry
-	} {
-		if got, err := sendWith(test.ctx, t, client, test.url); got != test.want || err != nil {
-			t.Errorf("%s: got %q, %v, want %q", test.url, got, err, test.want)
+	want := func(ctx context.Context, url, want string) {
+		t.Helper()
+		if got, err := sendWith(ctx, t, client, url); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", url, got, err, want)
 		}
 	}
+	want(ctx, "https://"+registry, "1 in HTTP/1.1")
+	want(ctx, "https://"+other, "0 in HTTP/1.1")
+	want(ctx, "https://"+registry+"?to=https://"+other, "0 in HTTP/1.1")
+	want(ctx, "https://"+other+"?to=https://"+registry, "1 in HTTP/1.1")
+	want(httpclient.WithDedicatedConnection(ctx), "https://"+registry, "1 in HTTP/1.1")
+	want(httpclient.WithDedicatedConnection(ctx), "https://"+other, "0 in HTTP/1.1")
+	want(t.Context(), "https://"+registry, "0 in HTTP/1.1") // as an origin registry
 }
 
 // TestRegistryCertDirs checks that a registry's certificates are read from the first directory that

@@ -185,15 +185,15 @@ type ProbedTarget struct {
 
 // probedText returns the results of probing targets.
 func (o *Report) probedText(probes []ProbedTarget) string {
-	text := ""
+	var text strings.Builder
 	for _, t := range probes {
 		if t.Probe == nil {
-			text += fmt.Sprintf("target %s: not probed: %s\n", t.Target, t.Skipped)
+			fmt.Fprintf(&text, "target %s: not probed: %s\n", t.Target, t.Skipped)
 			continue
 		}
-		text += fmt.Sprintf("target %s\n", t.Target) + o.probeText(*t.Probe) + found{findings: t.Findings}.text()
+		fmt.Fprintf(&text, "target %s\n%s%s", t.Target, o.probeText(*t.Probe), found{findings: t.Findings}.text())
 	}
-	return text
+	return text.String()
 }
 
 // CountedWanted returns the numbers of providers and modules, such as "3 providers, 1

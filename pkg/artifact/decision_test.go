@@ -83,7 +83,7 @@ func TestDecisionRoundTrip(t *testing.T) {
 	}
 }
 
-// TestParseEarlierDecision checks that decisions with an artifact type of their own, and
+// TestParseEarlierDecision checks that decisions with a separate artifact type, and
 // without the annotation, are read. Earlier versions wrote them.
 func TestParseEarlierDecision(t *testing.T) {
 	t.Parallel()

@@ -207,7 +207,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 // tag writes the tag and reads it back. If another run has moved the tag to the same
 // index, tag returns nil.
 func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) error {
-	moved := c.resender().complete(ctx, index, func() error { return c.to.PushTag(ctx, index, was.Tag, was.Digest) })
+	moved := c.contentSender().complete(ctx, index, func() error { return c.to.PushTag(ctx, index, was.Tag, was.Digest) })
 	if moved != nil && !errors.Is(moved, ErrTagMoved) {
 		return moved
 	}

@@ -127,12 +127,12 @@ func (c *copier) ensureManifest(ctx context.Context, m artifact.Blob) (err error
 
 // put sends a manifest or index.
 func (c *copier) put(ctx context.Context, m artifact.Blob) error {
-	return c.resender().complete(ctx, m, func() error { return putManifest(ctx, c.to, m, c.existing) })
+	return c.contentSender().complete(ctx, m, func() error { return putManifest(ctx, c.to, m, c.existing) })
 }
 
-// resender sends content of the source again.
-func (c *copier) resender() resender {
-	return resender{blob: c.transfer, manifest: func(ctx context.Context, d ocispec.Descriptor) error {
+// contentSender sends content of the source again.
+func (c *copier) contentSender() contentSender {
+	return contentSender{blob: c.transfer, manifest: func(ctx context.Context, d ocispec.Descriptor) error {
 		m, err := c.read(ctx, d)
 		if err != nil {
 			return err

@@ -35,11 +35,14 @@ func checkNextPage(req *http.Request, resp *http.Response) error {
 	}
 	pages[pageURL(req.URL)] = true
 	target, _, _ := strings.Cut(strings.TrimPrefix(link, "<"), ">")
+	if link == "" {
+		return nil
+	}
 	next, err := req.URL.Parse(target)
-	switch {
-	case err != nil || link == "":
-		return nil // a malformed link is reported when it is followed
-	case pages[pageURL(next)]:
+	if err != nil {
+		return fmt.Errorf("next page: %w", err)
+	}
+	if pages[pageURL(next)] {
 		resp.Header.Del("Link")
 		return nil
 	}

@@ -266,13 +266,13 @@ func TestMissingFeatures(t *testing.T) {
 			}
 			switch quirk {
 			case "":
-			default:
-				s.MisbehaveHead(quirk)
 			case "no ranges":
 				s.Misbehave(registrytest.BlobGet, func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
 					req.Header.Del("Range")
 					honest(w, req)
 				}, -1)
+			default:
+				s.MisbehaveHead(quirk)
 			}
 			for _, d := range []ocispec.Descriptor{b.Descriptor, {Digest: b.Descriptor.Digest}} {
 				if size, err := r.Stat(t.Context(), d); err != nil || size != b.Descriptor.Size {

@@ -73,7 +73,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 				return now, false, err
 			}
 		}
-		err := content.resender().complete(ctx, packed.Index, func() error { return repo.PushTag(ctx, packed.Index, was.Tag, was.Digest) })
+		err := content.contentSender().complete(ctx, packed.Index, func() error { return repo.PushTag(ctx, packed.Index, was.Tag, was.Digest) })
 		if err != nil {
 			return now, false, err
 		}
@@ -110,12 +110,12 @@ type packedContent struct {
 
 // put sends a manifest.
 func (c packedContent) put(ctx context.Context, m artifact.Blob) error {
-	return c.resender().complete(ctx, m, func() error { return putManifest(ctx, c.repo, m, c.was) })
+	return c.contentSender().complete(ctx, m, func() error { return putManifest(ctx, c.repo, m, c.was) })
 }
 
-// resender sends content of the release again.
-func (c packedContent) resender() resender {
-	return resender{
+// contentSender sends content of the release again.
+func (c packedContent) contentSender() contentSender {
+	return contentSender{
 		manifest: func(ctx context.Context, d ocispec.Descriptor) error {
 			i := slices.IndexFunc(c.packed.Manifests, func(m artifact.Blob) bool { return m.Descriptor.Digest == d.Digest })
 			if i < 0 {

@@ -59,8 +59,8 @@ type stopRule func(from, to *url.URL) bool
 
 func always(_, _ *url.URL) bool { return true }
 
-// atOrigin returns a context for requests that only the registry itself answers. GHCR,
-// for example, redirects requests for referrers to a web server.
+// atOrigin returns a context for requests for which only the registry itself has the
+// response. GHCR, for example, redirects requests for referrers to a web server.
 func atOrigin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, stopKey{}, stopRule(func(from, to *url.URL) bool { return !httpclient.SameOrigin(from, to) }))
 }

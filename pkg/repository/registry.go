@@ -265,7 +265,7 @@ var manifestTypes = []string{
 
 // PushManifest uploads a manifest under its digest.
 func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) error {
-	return r.resender().complete(ctx, m, func() error {
+	return r.contentSender().complete(ctx, m, func() error {
 		if err := r.remote.Manifests().Push(ctx, m.Descriptor, bytes.NewReader(m.Bytes)); err != nil {
 			return r.fail("pushing manifest", m.Descriptor.Digest.String(), err)
 		}
@@ -278,7 +278,7 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 // the tag before each attempt, because another run might have written the tag since the
 // previous attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
-	return r.resender().complete(ctx, m, func() error {
+	return r.contentSender().complete(ctx, m, func() error {
 		return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {
 			return r.checkAndTag(ctx, m, tag, was)
 		})

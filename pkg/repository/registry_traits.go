@@ -28,7 +28,7 @@ func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest)
 		if supported = !lacksAPI(err); supported {
 			return err
 		}
-		// A repository that doesn't exist yet says nothing about the API.
+		// If the repository doesn't exist yet, the registry can still have the API.
 		r.noReferrers.Store(!IsUnknownProvider(err))
 		return nil
 	})
@@ -49,8 +49,8 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 	return nil, r.fail("listing the referrers of", subject.String(), err)
 }
 
-// lacksAPI reports whether a registry without an optional API, such as the referrers API,
-// would give this response. Such registries respond with almost any status, with a web
+// lacksAPI reports whether a response is from a registry without an optional API, such as
+// the referrers API. Such registries respond with almost any status, with a web
 // page, or with a redirect to another host. If the cause is a different one, for example
 // missing credentials, other requests fail, too. A registry that is overloaded or fails
 // might have the API.

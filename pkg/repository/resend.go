@@ -18,10 +18,10 @@ import (
 // is missing, although all of its content was sent again.
 var ErrContentLost = provider.Errorf(provider.Transient, "registry still reports missing content after all content was sent again")
 
-// resender sends content to a repository, even if the repository reports that the
+// contentSender sends content to a repository, even if the repository reports that the
 // content exists. Its functions return [ErrNotFound] for unavailable content. A nil
 // function means that no such content is available.
-type resender struct {
+type contentSender struct {
 	manifest, blob func(ctx context.Context, d ocispec.Descriptor) error
 }
 
@@ -29,8 +29,8 @@ type resender struct {
 // because content is missing, complete sends all of its content again and repeats write
 // once. A registry can refuse content that it has reported as existing, for example
 // because a cleanup job deletes the content at the same time. Without this repetition,
-// each run would believe the same report and fail in the same way.
-func (s resender) complete(ctx context.Context, m artifact.Blob, write func() error) error {
+// each run would trust the same report and fail in the same way.
+func (s contentSender) complete(ctx context.Context, m artifact.Blob, write func() error) error {
 	refused := write()
 	if !isContentMissing(refused) {
 		return refused
@@ -77,11 +77,11 @@ func isContentMissing(err error) bool {
 	})
 }
 
-// resender sends the manifests of an index that the repository returns, because some
+// contentSender sends the manifests of an index that the repository returns, because some
 // registries return manifests that they don't find when they check an index. Only the
 // source of the content can send blobs.
-func (r *remoteRepository) resender() resender {
-	return resender{manifest: func(ctx context.Context, d ocispec.Descriptor) error {
+func (r *remoteRepository) contentSender() contentSender {
+	return contentSender{manifest: func(ctx context.Context, d ocispec.Descriptor) error {
 		_, data, err := r.Manifest(ctx, d.Digest.String())
 		if err != nil {
 			return err

@@ -140,8 +140,8 @@ func (r *remoteRepository) uploadLocation(started *http.Response) (partial, erro
 	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
 }
 
-// checkOrigin returns an error if a URL from a response is not on the server that was
-// asked. A registry behind a proxy returns such URLs if it doesn't know its own address.
+// checkOrigin returns an error if a URL from a response is not on the server of the
+// request. A registry behind a proxy returns such URLs if it doesn't know its own address.
 func checkOrigin(what string, at, asked *url.URL) error {
 	switch {
 	case httpclient.SameOrigin(at, asked):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -80,9 +81,7 @@ func ForgetChildren() origintest.Fault {
 		recorded := httptest.NewRecorder()
 		honest(recorded, req)
 		pushed[digest.FromBytes(content)] = recorded.Code == http.StatusCreated
-		for name, values := range recorded.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), recorded.Header())
 		w.WriteHeader(recorded.Code)
 		_, _ = w.Write(recorded.Body.Bytes())
 	}
