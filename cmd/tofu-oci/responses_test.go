@@ -35,6 +35,7 @@ var responses = map[string]struct {
 	code int
 	hint string
 }{
+	"acr_locked":               {"acme.azurecr.io/providers/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},
 	"ecr_eof":                  {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 1, "with aws ecr create-repository --repository-name providers/hashicorp/null"},
 	"ecr_name_unknown":         {ecrHost + "/providers/{namespace}/{type}", registrytest.UploadPost, 5, "create the repository with aws ecr create-repository --repository-name providers/hashicorp/null or with --on-missing-repository"},
 	"ecr_tag_exists":           {ecrHost + "/providers/{namespace}/{type}", registrytest.ManifestPut, 1, "publish all platforms of a version in one run, or allow mutable tags"},

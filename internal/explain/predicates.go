@@ -31,7 +31,7 @@ var (
 	isPlain = has(func(e *repository.ResponseError) bool { return strings.HasPrefix(e.URL, "http://") })
 	// isImmutable matches registries that reject changes of tags. isOtherTag matches tags
 	// that are not for versions, such as latest.
-	isImmutable = says("immutable", "tagalreadyexists", "tag already exists", "tag is locked")
+	isImmutable = says("immutable", "tagalreadyexists", "tag already exists", "tag is locked", "registry_disallowed_operation")
 	isOtherTag  = has(func(e *repository.Error) bool {
 		_, isVersion := artifact.ParseTag(e.Reference)
 		return e.Op == "tagging" && !isVersion

@@ -295,10 +295,15 @@ func TestImmutableTags(t *testing.T) {
 	w.publish(t, to, publish.Unchanged, publish.Options{Platforms: without(haiku)})
 	to.lose(t, w.zipDigest(plan9))
 	w.publish(t, to, publish.Repaired, publish.Options{Platforms: without(haiku)})
+	before := to.registry.Requests()[registrytest.ManifestPut]
 	_, err := w.run(t, to, publish.Options{})
 	response, ok := errors.AsType[*repository.ResponseError](err)
 	if !ok || response.Code != "ImageTagAlreadyExistsException" || to.digest(t) != first.Digest {
 		t.Error(err)
+	}
+	// The new manifest and the tag are pushed once, and not again with common media types.
+	if n := to.registry.Requests()[registrytest.ManifestPut] - before; n != 2 {
+		t.Errorf("%d manifests were sent", n)
 	}
 	wantText(t, err, "tagging "+to.host+"/"+repositoryName+":1.2.3", "400 Bad Request", "because the tag is immutable")
 }

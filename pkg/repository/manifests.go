@@ -69,7 +69,7 @@ func (e *ResponseError) isOtherRefusal() bool {
 	return slices.ContainsFunc(e.Codes, func(code string) bool {
 		return slices.Contains([]string{
 			errcode.ErrorCodeManifestBlobUnknown, errcode.ErrorCodeManifestUnknown, errcode.ErrorCodeBlobUnknown, errcode.ErrorCodeNameUnknown, errcode.ErrorCodeNameInvalid,
-			"TAG_INVALID",
+			"TAG_INVALID", "ImageTagAlreadyExistsException", "REGISTRY_DISALLOWED_OPERATION", // immutable and locked tags
 		}, code)
 	})
 }
