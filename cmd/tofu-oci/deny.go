@@ -56,9 +56,9 @@ func denyAction(cmd *command) error {
 	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
-	if err == nil && result.VersionTagError != nil {
+	if result.VersionTagError != nil {
 		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
-		return &explain.ExitError{Code: explain.ExitPartly}
+		return cmp.Or(err, error(&explain.ExitError{Code: explain.ExitPartly}))
 	}
 	if err == nil && result.RecordError != nil {
 		cmd.out.Warn("%s %s is denied, but its history lacks the denial; run the command again", r.Address, v)
