@@ -23,7 +23,7 @@ func TestDeleteTagHints(t *testing.T) {
 		"quay.io/acme/{type}":                       "delete the tag 3.2.4 on the page of acme/null at quay.io",
 		"harbor.example.com/acme/x/{type}":          "DELETE https://harbor.example.com/api/v2.0/projects/acme/repositories/x%252Fnull/artifacts/3.2.4/tags/3.2.4",
 		"acme.azurecr.io/x/{type}":                  "az acr repository untag --name acme.azurecr.io --image x/null:3.2.4",
-		"registry.example.com/acme/{type}":          "the distribution registry requires storage.delete.enabled: true",
+		"registry.example.com/acme/{type}":          "the distribution registry requires version 3 and storage.delete.enabled: true",
 	} {
 		host, _, _ := strings.Cut(to, "/")
 		t.Run(host, func(t *testing.T) {

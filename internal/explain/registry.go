@@ -134,7 +134,7 @@ var untagHints = map[product]string{
 	quay:      "delete the tag TAG on the page of REPOSITORY at REGISTRY, under Tags",
 	harbor:    "delete the tag TAG on the project's page, in the list of tags of the artifact, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/TAG/tags/TAG; make sure that no immutability rule matches the tag",
 	azure:     "delete the tag TAG with az acr repository untag --name REGISTRY --image REPOSITORY:TAG",
-	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
+	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires version 3 and storage.delete.enabled: true",
 }
 
 // deleteHints explains how to delete the manifest with the digest DIGEST, and how to
