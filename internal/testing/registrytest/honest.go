@@ -2,6 +2,7 @@ package registrytest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -32,8 +33,12 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 		case kind == ManifestPut && r.refusesTag(req):
 			respondError(w, http.StatusBadRequest, "ImageTagAlreadyExistsException",
 				"The image tag already exists in the repository and cannot be overwritten because the tag is immutable.")
+		case kind == ManifestPut && r.movesLockedTag(req):
+			r.options.LockedTags(w, req, nil)
 		case kind == ManifestDelete && r.options.NoDelete != 0:
 			respondError(w, r.options.NoDelete, "UNSUPPORTED", "The operation is unsupported.")
+		case kind == ManifestDelete && r.options.NoUntag != 0 && !isByDigest(req):
+			respondError(w, r.options.NoUntag, "UNSUPPORTED", "The operation is unsupported.")
 		case kind == ManifestDelete && (r.options.DeletesManifests || isByDigest(req) && !r.options.KeepsTags):
 			r.deleteManifest(w, req)
 		case kind == ManifestPut && r.refusesTypes(w, req):
@@ -48,6 +53,8 @@ func (r *Registry) honest(kind Kind) http.HandlerFunc {
 			r.catalog(w, req)
 		case kind == Referrers:
 			r.referrers(w, req)
+		case r.options.CollectsUntagged && (kind == ManifestPut || kind == ManifestDelete) && !isByDigest(req):
+			r.collectUntagged(w, req)
 		default:
 			r.store(w, req)
 		}
@@ -115,7 +122,7 @@ func (r *Registry) login(req *http.Request) bool {
 }
 
 func (r *Registry) challenge(w http.ResponseWriter, req *http.Request) {
-	challenge := `Basic realm="test"`
+	challenge := cmp.Or(r.options.Challenge, `Basic realm="test"`)
 	if r.options.Bearer {
 		name, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/v2/"), "/blobs/")
 		name, _, _ = strings.Cut(name, "/manifests/")
@@ -177,6 +184,17 @@ func (r *Registry) refusesTag(req *http.Request) bool {
 	return r.ask(req, http.MethodHead, req.URL.Path).Code == http.StatusOK
 }
 
+// movesLockedTag reports whether a push would move a tag. See [Options].LockedTags.
+func (r *Registry) movesLockedTag(req *http.Request) bool {
+	if r.options.LockedTags == nil || isByDigest(req) {
+		return false
+	}
+	content, _ := io.ReadAll(req.Body)
+	req.Body = io.NopCloser(bytes.NewReader(content))
+	tagged := r.ask(req, http.MethodGet, req.URL.Path)
+	return tagged.Code == http.StatusOK && !bytes.Equal(tagged.Body.Bytes(), content)
+}
+
 // isByDigest reports whether a request refers to a manifest by its digest.
 func isByDigest(req *http.Request) bool { return strings.Contains(req.URL.Path, "/manifests/sha256:") }
 
@@ -189,15 +207,8 @@ func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 		respondError(w, http.StatusNotFound, "MANIFEST_UNKNOWN", "manifest unknown")
 		return
 	}
-	var list struct {
-		Tags []string `json:"tags"`
-	}
-	_ = json.Unmarshal(r.ask(req, http.MethodGet, repository+"/tags/list").Body.Bytes(), &list)
 	content := found.Body.Bytes()
-	isOther := func(tag string) bool {
-		return !bytes.Equal(r.ask(req, http.MethodGet, repository+"/manifests/"+tag).Body.Bytes(), content)
-	}
-	tags := slices.DeleteFunc(list.Tags, isOther)
+	tags := r.tagsOf(req, repository, content)
 	if r.options.TagsFirst && isByDigest(req) && len(tags) > 0 {
 		respondError(w, http.StatusBadRequest, "GOOGLE_MANIFEST_DANGLING_TAG", "Manifest is still referenced by tag: "+tags[0])
 		return
@@ -206,6 +217,28 @@ func (r *Registry) deleteManifest(w http.ResponseWriter, req *http.Request) {
 		r.ask(req, http.MethodDelete, repository+"/manifests/"+reference)
 	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// tagsOf returns the tags that point to a manifest.
+func (r *Registry) tagsOf(req *http.Request, repository string, content []byte) []string {
+	var list struct {
+		Tags []string `json:"tags"`
+	}
+	_ = json.Unmarshal(r.ask(req, http.MethodGet, repository+"/tags/list").Body.Bytes(), &list)
+	return slices.DeleteFunc(list.Tags, func(tag string) bool {
+		return !bytes.Equal(r.ask(req, http.MethodGet, repository+"/manifests/"+tag).Body.Bytes(), content)
+	})
+}
+
+// collectUntagged deletes or moves a tag, and then deletes the manifest to which the tag
+// pointed, unless it has other tags.
+func (r *Registry) collectUntagged(w http.ResponseWriter, req *http.Request) {
+	before := r.ask(req, http.MethodGet, req.URL.Path)
+	r.store(w, req)
+	repository, _, _ := strings.Cut(req.URL.Path, "/manifests/")
+	if content := before.Body.Bytes(); before.Code == http.StatusOK && len(r.tagsOf(req, repository, content)) == 0 {
+		r.ask(req, http.MethodDelete, repository+"/manifests/"+digest.FromBytes(content).String())
+	}
 }
 
 // ask sends a request to the inner registry.

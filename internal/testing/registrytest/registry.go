@@ -57,8 +57,13 @@ type Options struct {
 	Username, Password string
 	// Bearer requires tokens from the registry's token service.
 	Bearer bool
+	// Challenge is the WWW-Authenticate header of responses to requests without
+	// credentials. If empty, a common challenge is used.
+	Challenge string
 	// ImmutableTags rejects pushes to existing tags. ECR can be configured to do this.
 	ImmutableTags bool
+	// LockedTags, if not nil, responds to pushes that would move a tag.
+	LockedTags origintest.Fault
 	// PageSize is the number of tags or repositories on a page. If 0, a page lists all
 	// of them.
 	PageSize int
@@ -85,6 +90,12 @@ type Options struct {
 	// registry that does not support deletions. If 0, tags and manifests can be
 	// deleted.
 	NoDelete int
+	// NoUntag is the status of responses to deletions of tags: 405 or 400. It simulates a
+	// registry that deletes manifests only by digest. If 0, tags can be deleted.
+	NoUntag int
+	// CollectsUntagged deletes a manifest when its last tag is deleted or moved. Manifests
+	// that never had a tag are kept.
+	CollectsUntagged bool
 	// DeletesManifests deletes a manifest and all its tags when one of its tags is
 	// deleted.
 	DeletesManifests bool

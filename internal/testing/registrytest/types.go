@@ -32,6 +32,11 @@ var (
 	// ImageTypes accepts only the type of an image's config, as distribution does with the
 	// policy class image.
 	ImageTypes = &Types{Configs: []string{ocispec.MediaTypeImageConfig}}
+	// QuayTypes are the types that Quay accepts unless IGNORE_UNKNOWN_MEDIATYPES is set.
+	QuayTypes = &Types{
+		Configs: []string{ocispec.MediaTypeImageConfig, "application/vnd.cncf.helm.config.v1+json"},
+		Layers:  []string{ocispec.MediaTypeImageLayerGzip, "application/vnd.cncf.helm.chart.content.v1.tar+gzip"},
+	}
 )
 
 // refusesTypes reports whether the registry rejects the media types of a pushed manifest,
