@@ -23,8 +23,8 @@ LDFLAGS = $(if $(VERSION),-X main.version=$(VERSION)) $(if $(COMMIT),-X main.com
 BIN       := $(CURDIR)/bin
 TOOLS     := $(CURDIR)/bin/tools
 ROUND_TOOLS := bin/tools/tofu bin/tools/registry
-E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft bin/tools/cosign bin/tools/govulncheck bin/tools/opa
-PEERS     := bin/tools/crane bin/tools/regsync
+E2E_TOOLS := $(ROUND_TOOLS) bin/tools/terraform bin/tools/regctl bin/tools/syft bin/tools/cosign bin/tools/govulncheck bin/tools/opa bin/tools/crane
+PEERS     := bin/tools/regsync
 MODULE_PEERS := bin/tools/oras
 LOADER    := bin/tools/vegeta
 LINTER    := bin/tools/golangci-lint
@@ -37,7 +37,7 @@ PLATFORMS := linux/amd64 darwin/arm64 windows/amd64
 
 # Absolute paths of the programs for end-to-end tests and benchmarks.
 E2E_ENV = TOFU_OCI="$(BIN)/tofu-oci" TOFU="$(TOOLS)/tofu" TERRAFORM="$(TOOLS)/terraform" REGISTRY="$(TOOLS)/registry" \
-          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" COSIGN="$(TOOLS)/cosign" GOVULNCHECK="$(TOOLS)/govulncheck" OPA="$(TOOLS)/opa" \
+          REGCTL="$(TOOLS)/regctl" SYFT="$(TOOLS)/syft" COSIGN="$(TOOLS)/cosign" GOVULNCHECK="$(TOOLS)/govulncheck" OPA="$(TOOLS)/opa" CRANE="$(TOOLS)/crane" \
           TIME_MODULE="$(CURDIR)/e2e/tools/time"
 
 # The end-to-end tests of make test cover each flow once with the real tofu, registry, and provider.
@@ -207,9 +207,10 @@ round: build $(ROUND_TOOLS) ## test the main flows with the real tofu, registry,
 .PHONY: e2e-tools
 e2e-tools: $(E2E_TOOLS) ## build terraform and the programs that examine releases
 
+# Requires the Debian package docker-registry. E2EFLAGS='-v -run TestRegistries' prints which steps work with which registry.
 .PHONY: e2e
 e2e: build $(E2E_TOOLS) ## run all end-to-end tests
-	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) ./...
+	$(E2E_ENV) $(GO) test -C e2e -count=1 -timeout $(E2ETIME) $(E2EFLAGS) ./...
 
 # Requires Chromium, Node, and npm. BROWSERFLAGS='-run TestFinding' runs one test, and BROWSERFLAGS=-update updates the screenshots in docs/serve.md.
 .PHONY: browser
@@ -257,7 +258,7 @@ bench: build $(E2E_TOOLS) $(MODULE_PEERS) ## run the benchmarks
 
 .PHONY: bench-peers
 bench-peers: build $(E2E_TOOLS) $(PEERS) $(MODULE_PEERS) ## compare with other tools, and write the table to e2e/RESULTS.md
-	$(E2E_ENV) CRANE="$(TOOLS)/crane" REGSYNC="$(TOOLS)/regsync" ORAS="$(TOOLS)/oras" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
+	$(E2E_ENV) REGSYNC="$(TOOLS)/regsync" ORAS="$(TOOLS)/oras" $(GO) run -C e2e ./peers -disk "$(BIN)" $(PEERFLAGS)
 
 .PHONY: bench-serve
 bench-serve: build $(LOADER) ## measure serve under load and compared with nginx, and write the tables to e2e/RESULTS.md; requires Linux

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -192,9 +191,7 @@ func (s *steps) through(t *testing.T, host, repository string) string {
 	if !strings.HasPrefix(repository, host) {
 		return repository
 	}
-	proxy := registryProxy(host)
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // the program is killed
-	url := s.serve(t, proxy)
+	url := s.serve(t, registryProxy("https://"+host))
 	return strings.TrimPrefix(url, "https://") + strings.TrimPrefix(repository, host)
 }
 

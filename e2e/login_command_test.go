@@ -48,7 +48,7 @@ func TestLoginCommand(t *testing.T) {
 	for name, file := range map[string]string{"in the file": "{\"psFormat\": \"x\"}\n", "with a helper": "{\"credsStore\": \"keychain\"}\n"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			u := newLoginUser(t, startRegistryWith(t, fmt.Sprintf("{htpasswd: {realm: tests, path: '%s'}}", htpasswd)), file)
+			u := newLoginUser(t, startRegistryWith(t, fmt.Sprintf("auth: {htpasswd: {realm: tests, path: '%s'}}", htpasswd)), file)
 
 			u.check(t, 6, "")
 			u.login(t, "wrong-"+loginSecret, 6)

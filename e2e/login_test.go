@@ -52,14 +52,14 @@ func TestRegistryCredentials(t *testing.T) {
 		}
 	})
 	write(t, filepath.Join(dir, "tokens.pem"), string(tokens.PEM()))
-	for name, auth := range map[string]string{
-		"basic": fmt.Sprintf("{htpasswd: {realm: tests, path: '%s'}}", filepath.Join(dir, "htpasswd")),
-		"token": fmt.Sprintf("{token: {realm: '%s/token', service: %s, issuer: %s, rootcertbundle: '%s'}}",
+	for name, access := range map[string]string{
+		"basic": fmt.Sprintf("auth: {htpasswd: {realm: tests, path: '%s'}}", filepath.Join(dir, "htpasswd")),
+		"token": fmt.Sprintf("auth: {token: {realm: '%s/token', service: %s, issuer: %s, rootcertbundle: '%s'}}",
 			realm, fixture.AuthService, fixture.AuthIssuer, filepath.Join(dir, "tokens.pem")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			host := startRegistryWith(t, auth)
+			host := startRegistryWith(t, access)
 			_, origin := serveOrigin(t, origintest.Options{}, world.release)
 			hostBlock, err := os.ReadFile(origin)
 			if err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 // programs contains the paths of the programs, which the environment specifies.
-var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, cosign, govulncheck, opa, timeModule string }
+var programs struct{ tofuOCI, tofu, terraform, registry, regctl, syft, cosign, govulncheck, opa, crane, timeModule string }
 
 // world is shared by all tests. The tests do not modify it.
 var world struct {
@@ -49,7 +49,7 @@ func runTests(m *testing.M) int {
 	if !testing.Short() {
 		maps.Copy(required, map[string]*string{
 			"TERRAFORM": &programs.terraform, "REGCTL": &programs.regctl, "SYFT": &programs.syft, "COSIGN": &programs.cosign,
-			"GOVULNCHECK": &programs.govulncheck, "OPA": &programs.opa,
+			"GOVULNCHECK": &programs.govulncheck, "OPA": &programs.opa, "CRANE": &programs.crane,
 		})
 	}
 	for name, into := range required {
@@ -110,10 +110,10 @@ func startRegistry(tb testing.TB) (host string) {
 	return startRegistryWith(tb, "")
 }
 
-// startRegistryWith starts a registry with access control.
-func startRegistryWith(tb testing.TB, auth string) (host string) {
+// startRegistryWith starts a registry. For more, see [fixture.StartRegistry].
+func startRegistryWith(tb testing.TB, more string) (host string) {
 	tb.Helper()
-	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), auth, world.ca)
+	host, stop, err := fixture.StartRegistry(tb.Context(), programs.registry, tb.TempDir(), more, world.ca)
 	if err != nil {
 		tb.Fatal(err)
 	}

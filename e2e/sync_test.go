@@ -7,6 +7,8 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
+	"log"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httputil"
@@ -166,7 +168,7 @@ func twice(counted map[string]int) (keys []string) {
 // servePushes starts a registry and serves a proxy for it.
 func servePushes(t *testing.T) (p *pushes, host string) {
 	t.Helper()
-	p = &pushes{proxy: registryProxy(startRegistry(t)), blobs: map[string]int{}, tags: map[string]int{}}
+	p = &pushes{proxy: registryProxy("https://" + startRegistry(t)), blobs: map[string]int{}, tags: map[string]int{}}
 	url, stop, err := fixture.Serve(t.Context(), world.ca, p)
 	if err != nil {
 		t.Fatal(err)
@@ -175,15 +177,18 @@ func servePushes(t *testing.T) (p *pushes, host string) {
 	return p, strings.TrimPrefix(url, "https://")
 }
 
-// registryProxy returns a proxy for the registry at a host.
-func registryProxy(host string) *httputil.ReverseProxy {
+// registryProxy returns a proxy for the registry at a URL.
+func registryProxy(at string) *httputil.ReverseProxy {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(world.ca.PEM())
+	scheme, host, _ := strings.Cut(at, "://")
 	return &httputil.ReverseProxy{
+		ErrorLog:  log.New(io.Discard, "", 0), // clients cancel requests
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, MaxIdleConnsPerHost: 64},
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.SetURL(&url.URL{Scheme: "https", Host: host})
+			r.SetURL(&url.URL{Scheme: scheme, Host: host})
 			r.Out.Host = r.In.Host // the registry redirects clients to this host
+			r.Out.Header.Set("X-Forwarded-Proto", "https")
 		},
 	}
 }

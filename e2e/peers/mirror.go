@@ -110,7 +110,7 @@ func (s *site) mirrorMany(name string, login bool) doer {
 	return doer{name, func(ctx context.Context, dir string) (task, error) {
 		auth, environ := "", s.environ("TF_CLI_CONFIG_FILE="+s.config)
 		if login {
-			auth, environ = fmt.Sprintf("{htpasswd: {realm: peers, path: '%s'}}", filepath.Join(dir, "htpasswd")), append(environ, "DOCKER_CONFIG="+dir)
+			auth, environ = fmt.Sprintf("auth: {htpasswd: {realm: peers, path: '%s'}}", filepath.Join(dir, "htpasswd")), append(environ, "DOCKER_CONFIG="+dir)
 		}
 		hash, err := bcrypt.GenerateFromPassword([]byte(password), bcrypt.MinCost)
 		if err != nil {

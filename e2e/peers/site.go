@@ -63,13 +63,13 @@ func (s *site) startRegistry(ctx context.Context) (host string, stop func(), err
 	return s.startRegistryWith(ctx, "")
 }
 
-// startRegistryWith starts an empty registry. For auth, see [fixture.StartRegistry].
-func (s *site) startRegistryWith(ctx context.Context, auth string) (host string, stop func(), err error) {
+// startRegistryWith starts an empty registry. For more, see [fixture.StartRegistry].
+func (s *site) startRegistryWith(ctx context.Context, more string) (host string, stop func(), err error) {
 	dir, err := os.MkdirTemp(s.dir, "registry-*")
 	if err != nil {
 		return "", nil, err
 	}
-	host, end, err := fixture.StartRegistry(ctx, s.registry, dir, auth, s.ca)
+	host, end, err := fixture.StartRegistry(ctx, s.registry, dir, more, s.ca)
 	return host, func() {
 		if end != nil {
 			end()

@@ -182,7 +182,7 @@ func TestComponents(t *testing.T) {
 			}
 			users := filepath.Join(t.TempDir(), "htpasswd")
 			write(t, users, "gitlab-ci-token:"+string(hash)+"\n")
-			r, registry := newJobWith(t, "{htpasswd: {realm: tests, path: '"+users+"'}}")
+			r, registry := newJobWith(t, "auth: {htpasswd: {realm: tests, path: '"+users+"'}}")
 			r.env = append(r.env, "CI_REGISTRY="+registry, "CI_REGISTRY_USER=gitlab-ci-token", "CI_REGISTRY_PASSWORD="+password)
 			to := registry + "/group/project/{namespace}/{type}"
 			newDist(t, filepath.Join(r.workspace, "dist $(touch here)"))
