@@ -90,7 +90,7 @@ func products() []product {
 		imitated(registrytest.QuayAnyType, "", nil),
 		imitated(registrytest.ACR, "move-tag delete-tag", map[string]limit{
 			"extend": {"tags can't be moved", 1, "hint: publish all platforms of a version in one run"},
-			"deny":   {"tags can be neither deleted nor moved", 1, "but a plain tofu init can still install it; delete the tag 1.1.0"},
+			"deny":   {"tags can be neither deleted nor moved", 3, "but a plain tofu init can still install it; delete the tag 1.1.0"},
 			"sync":   {"tags can be neither deleted nor moved", 3, "hint: exempt the tag tofu-oci-sync"},
 		}),
 		imitated(registrytest.Artifactory, "", nil),
@@ -98,8 +98,9 @@ func products() []product {
 		hub,
 		threeLevels,
 		imitated(registrytest.Zot, "", nil),
-		imitated(registrytest.Cloudflare, "", map[string]limit{
-			"init": {"OpenTofu requires the length of manifests in responses to HEAD", 1, "unknown response Content-Length"},
+		imitated(registrytest.Cloudflare, "manifest-head", map[string]limit{
+			"init":   {"OpenTofu requires the length of manifests in responses to HEAD", 1, "unknown response Content-Length"},
+			"doctor": {"OpenTofu requires the length of manifests in responses to HEAD", 1, "OpenTofu requires the size and the digest of the manifest"},
 		}),
 	}
 }

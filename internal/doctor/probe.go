@@ -138,7 +138,10 @@ func (p *probe) run(ctx context.Context) {
 	}
 	// The tag already points to the index, so it is read, but not written.
 	err = p.repo.PushTag(ctx, index, p.Tag, "")
-	p.addHelpful("manifest-head", err, p.repo.Traits().Missing().ManifestHead, getInstead)
+	if missing := p.repo.Traits().Missing(); err == nil && (missing.ManifestHead || missing.ManifestSize) {
+		err = errNotDescribed
+	}
+	p.add("manifest-head", err)
 	p.add("delete-manifest", p.repo.Traits().DeleteManifest(ctx, index.Descriptor.Digest, p.Tag))
 }
 
@@ -209,9 +212,13 @@ func (p *probe) skip(reason string, names ...string) {
 // opposed to an error that can have other causes.
 func isRefusal(err error) bool {
 	return repository.IsPermanent(err) || slices.ContainsFunc([]error{
-		errIgnored, httpclient.ErrDowngrade, repository.ErrOtherServer, repository.ErrNoRepository, repository.ErrNoReferrersList, repository.ErrTagNotDeleted,
+		errIgnored, errNotDescribed, httpclient.ErrDowngrade, repository.ErrOtherServer, repository.ErrNoRepository, repository.ErrNoReferrersList, repository.ErrTagNotDeleted,
 	}, func(refusal error) bool { return errors.Is(err, refusal) })
 }
+
+// errNotDescribed means that OpenTofu can't resolve tags. tofu-oci sends GET requests
+// instead.
+var errNotDescribed = errors.New("OpenTofu requires the size and the digest of the manifest in the response to HEAD")
 
 // errIgnored means that a successful request had no effect.
 var errIgnored = errors.New("the registry accepts the request, but ignores it")

@@ -39,8 +39,8 @@ var rules = map[string]rule{
 	"upload":            {finding.Error, "", append([]string{"promote", "deny", "module push", "module mirror"}, writers...), ""},
 	"provider-manifest": {finding.Error, "refuses the manifests of providers, even with common media types", writers, ownTypes},
 	"tag-list":          {finding.Error, "does not list new tags", []string{"tofu init", "list", "verify", "deny", "sync plan", "sync apply"}, "grant the permission to list tags, or use a registry that lists them"},
-	"referrers":         {finding.Warning, "cannot store referrers", []string{"publish (SBOMs for all platforms)", "mirror --attestations", "promote --reason", "gate run"}, "attach documents to single packages (…_OS_ARCH.spdx.json), copy with --no-referrers, and promote without --reason and --by"},
-	"document":          {finding.Warning, "refuses documents about a release", []string{"publish (SBOMs for all platforms)", "mirror --attestations", "copy"}, "attach documents to single packages (…_OS_ARCH.spdx.json), and copy with --no-referrers"},
+	"referrers":         {finding.Warning, "cannot store referrers", []string{"publish (SBOMs for all platforms)", "mirror --attestations", "promote --reason", "gate run"}, "attach documents to single packages (…_OS_ARCH.spdx.json), publish and copy with --no-referrers, and promote without --reason and --by"},
+	"document":          {finding.Warning, "refuses documents about a release", []string{"publish (SBOMs for all platforms)", "mirror --attestations", "copy"}, "attach documents to single packages (…_OS_ARCH.spdx.json), and publish and copy with --no-referrers"},
 	"decision":          {finding.Warning, "refuses records of decisions", []string{"promote --reason", "gate run"}, "promote without --reason and --by"},
 	"denial":            {finding.Warning, "refuses denials", []string{"deny"}, ownTypes},
 	"sync-record":       {finding.Warning, "refuses sync records", []string{pruning}, "remove the prune block from the declaration, or allow the media types in docs/format.md in the registry's settings"},
@@ -48,7 +48,7 @@ var rules = map[string]rule{
 	"delete-tag":        {finding.Warning, "does not delete tags", deleters, grantRight},
 	"blob-head":         {finding.Error, "refuses requests for the size of a blob", readers, grantPull},
 	"blob-range":        {finding.Error, "refuses requests for a part of a blob", readers, grantPull},
-	"manifest-head":     {finding.Error, "refuses requests for a manifest", readers, grantPull},
+	"manifest-head":     {finding.Error, "refuses requests for a manifest, or does not describe it", []string{"tofu init"}, "grant the permission to pull, configure the registry or its proxy to send Content-Length and Docker-Content-Digest, or run OpenTofu with tofu-oci exec"},
 	"delete-manifest":   {finding.Warning, "does not delete manifests", []string{pruning}, grantRight},
 }
 

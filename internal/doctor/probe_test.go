@@ -146,15 +146,18 @@ func TestRunProbe(t *testing.T) {
 		},
 		"HEAD is refused": {
 			faults: func(r *registrytest.Registry) { r.MisbehaveHead("refused") },
-			want:   []string{"blob-head fallback", "manifest-head fallback"},
+			want:   []string{"blob-head fallback", "manifest-head fails"},
+			codes:  []string{"error registry-limited"},
 		},
 		"HEAD has no length": {
 			faults: func(r *registrytest.Registry) { r.MisbehaveHead("no length") },
-			want:   []string{"blob-head fallback"},
+			want:   []string{"blob-head fallback", "manifest-head fails"},
+			codes:  []string{"error registry-limited"},
 		},
 		"no digests": {
 			faults: func(r *registrytest.Registry) { r.MisbehaveHead("no digest") },
-			want:   []string{"manifest-head fallback"},
+			want:   []string{"manifest-head fails"},
+			codes:  []string{"error registry-limited"},
 		},
 		"blobs can't be pulled": {
 			faults: func(r *registrytest.Registry) {

@@ -163,7 +163,7 @@ func pendingTagNote(r approval.Result) string {
 	switch {
 	case errors.Is(r.PendingTagError, repository.ErrTagMoved):
 		return fmt.Sprintf("the tag %s was kept because another release was staged; promote that release, too", tag)
-	case r.Status == publish.Denied:
+	case r.Status == publish.Denied && !errors.Is(r.PendingTagError, approval.ErrPendingKept):
 		return fmt.Sprintf("the tag %s was not deleted and points to the denial: %v", tag, r.PendingTagError)
 	}
 	return fmt.Sprintf("the tag %s was not deleted (%v), but OpenTofu ignores it; delete it with a tool for your registry", tag, r.PendingTagError)

@@ -180,7 +180,8 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 			return f, err
 		}
 	}
-	again := byGate || f.pending.Exists() || f.version.Exists() && denied != nil && denied.Record.Index == ""
+	isOther := f.pending.Exists() && (denied == nil || f.pending.Digest != denied.Record.Index)
+	again := byGate || isOther || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
 		var i repository.Inspection
@@ -247,10 +248,11 @@ func (d denying) unstage(ctx context.Context, record artifact.Blob, pending repo
 	if errors.Is(tagErr, repository.ErrTagMoved) {
 		return tagErr, tagErr // another run staged a release, which needs a separate decision
 	}
-	if err := d.repo.PushTag(ctx, record, pending.Tag, pending.Digest); err != nil {
-		return tagErr, fmt.Errorf("the denial is recorded under the tag %s, but the tag %s can be neither deleted nor moved: %w", artifact.DeniedTag(d.version), pending.Tag, err)
+	err = d.repo.PushTag(ctx, record, pending.Tag, pending.Digest)
+	if repository.IsPermanent(err) {
+		return fmt.Errorf("%w: %w", ErrPendingKept, err), nil
 	}
-	return tagErr, nil
+	return tagErr, err
 }
 
 // unpublish deletes the tag of the version. If the tag can't be deleted, tagErr is the

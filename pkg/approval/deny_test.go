@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -354,14 +353,7 @@ func TestDenyWithFaults(t *testing.T) {
 				for n := 0; !recorded && n < 50; n++ {
 					w := newRegistry(t, o)
 					index := w.put(t, version, one)
-					var arrived atomic.Int64
-					w.registry.Misbehave(kind, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-						if arrived.Add(1) <= int64(n) {
-							honest(rw, r)
-							return
-						}
-						registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "a fault")(rw, r, honest)
-					}, -1)
+					w.registry.Misbehave(kind, registrytest.After(n, registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "a fault")), -1)
 					r, err := approval.Deny(t.Context(), w.repo, w.address, w.version, because)
 					w.registry.Behave()
 					deleted := w.at(t, version) == ""

@@ -47,8 +47,9 @@ type Result struct {
 	From string
 	// PendingTagError is the reason the pending or pruned tag still exists, or nil if
 	// the tag doesn't exist. It wraps [repository.ErrTagNotDeleted] if the registry
-	// doesn't delete tags, and [repository.ErrTagMoved] if another run has staged more
-	// packages.
+	// doesn't delete tags, [repository.ErrTagMoved] if another run has staged more packages,
+	// and [ErrPendingKept] if the pending tag of a denied version still points to the
+	// release.
 	PendingTagError error
 	// VersionTagError is the reason the tag of a denied version could not be deleted,
 	// or nil if the tag was deleted. As long as the tag exists, OpenTofu can install
@@ -70,6 +71,11 @@ var ErrDenied = provider.Errorf(provider.NotFound, "the version is denied, and n
 // ErrIncomplete is returned if content of a pending or pruned release is missing or
 // damaged. To repair the release, stage or mirror it again.
 var ErrIncomplete = provider.Errorf(provider.Refused, "the release is incomplete")
+
+// ErrPendingKept is the reason that the pending tag of a denied version still points to the
+// release, because the registry neither deletes nor moves the tag. OpenTofu ignores the tag,
+// and the release can't be promoted, because its version is denied.
+var ErrPendingKept = provider.Errorf(provider.Refused, "the registry neither deletes nor moves the tag")
 
 // decision identifies the release to promote or deny.
 type decision struct {

@@ -378,3 +378,34 @@ func TestPromoteKeepsVersion(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestPromoteWithFaults checks that an approval that can't be recorded doesn't change a tag.
+// All requests of a kind fail, starting with any of them.
+func TestPromoteWithFaults(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]registrytest.Options{"API": {}, "no API": {NoReferrers: http.StatusNotFound}} {
+		for _, kind := range []registrytest.Kind{registrytest.ManifestPut, registrytest.UploadPost, registrytest.Referrers} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				for n := range 50 {
+					w := newRegistry(t, o)
+					index := w.put(t, waiting, one)
+					w.registry.Misbehave(kind, registrytest.After(n, registrytest.Refuse(http.StatusInternalServerError, "UNKNOWN", "a fault")), -1)
+					_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Reason: "reviewed"})
+					w.registry.Behave()
+					if moved := w.at(t, version) != ""; moved != (err == nil) {
+						t.Fatalf("%d: the tag was written: %t, %v", n, moved, err)
+					}
+					if err != nil {
+						continue
+					}
+					if records, err := repository.Decisions(t.Context(), w.repo, index); err != nil || len(records) != 1 {
+						t.Errorf("%d: got %v, %v", n, records, err)
+					}
+					return
+				}
+				t.Error("the release was never promoted")
+			})
+		}
+	}
+}

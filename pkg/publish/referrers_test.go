@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -193,16 +192,8 @@ func TestReferrersAreAttachedFirst(t *testing.T) {
 				w.publishLocal(t, to, publish.Created, w.dist(t, map[string]string{".spdx.json": spdx}, haiku), publish.Options{})
 				was := to.digest(t)
 				more := w.dist(t, nil, zos)
-				refuse := registrytest.Refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "try again")
 				for n := range 60 {
-					var arrived atomic.Int64
-					to.registry.Misbehave(kind, func(rw http.ResponseWriter, r *http.Request, honest http.HandlerFunc) {
-						if arrived.Add(1) <= int64(n) {
-							honest(rw, r)
-							return
-						}
-						refuse(rw, r, honest)
-					}, -1)
+					to.registry.Misbehave(kind, registrytest.After(n, registrytest.Refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "try again")), -1)
 					_, err := w.runLocal(t, to, more, publish.Options{})
 					to.registry.Behave()
 					if to.digest(t) != was { // the tag was written, so nothing is missing
@@ -214,6 +205,42 @@ func TestReferrersAreAttachedFirst(t *testing.T) {
 					}
 				}
 				t.Error("the tag was never written")
+			})
+		}
+	}
+}
+
+// TestForceIsRecordedFirst checks that a run that replaces a release, and can't record the
+// use of Force, changes nothing.
+func TestForceIsRecordedFirst(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]registrytest.Options{"API": {}, "no API": {NoReferrers: http.StatusNotFound}} {
+		for _, kind := range []registrytest.Kind{registrytest.ManifestPut, registrytest.UploadPost, registrytest.Referrers} {
+			t.Run(name+" "+string(kind), func(t *testing.T) {
+				t.Parallel()
+				w := newWorld(t, origintest.Options{})
+				to := w.registry(t, o)
+				w.publishLocal(t, to, publish.Created, w.dist(t, nil, haiku), publish.Options{})
+				was := to.digest(t)
+				w.zips[haiku] = zipOf(t, "built again")
+				again := w.dist(t, nil, haiku)
+				for n := range 60 {
+					to.registry.Misbehave(kind, registrytest.After(n, registrytest.Refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "try again")), -1)
+					_, err := w.runLocal(t, to, again, publish.Options{Force: true})
+					to.registry.Behave()
+					now := to.digest(t)
+					if moved := now != was; moved != (err == nil) {
+						t.Fatalf("%d: the tag was written: %t, %v", n, moved, err)
+					}
+					if err != nil {
+						continue
+					}
+					if records, err := repository.Decisions(t.Context(), to.open(t), now, artifact.DecisionForce); err != nil || len(records) != 1 {
+						t.Errorf("%d: got %v, %v", n, records, err)
+					}
+					return
+				}
+				t.Error("the release was never replaced")
 			})
 		}
 	}

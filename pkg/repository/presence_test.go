@@ -248,7 +248,7 @@ func TestMissingFeatures(t *testing.T) {
 	t.Parallel()
 	for quirk, want := range map[string]repository.MissingFeatures{
 		"":             {},
-		"no length":    {BlobHead: true},
+		"no length":    {BlobHead: true, ManifestSize: true},
 		"length zero":  {BlobHead: true},
 		"wrong length": {BlobHead: true},
 		"refused":      {BlobHead: true, ManifestHead: true},

@@ -93,6 +93,8 @@ type remoteRepository struct {
 	// noBlobHead and noManifestHead report whether responses to HEAD requests for blobs
 	// and manifests are useless.
 	noBlobHead, noManifestHead atomic.Bool
+	// noManifestSize reports whether responses to HEAD requests for manifests lack the size.
+	noManifestSize atomic.Bool
 	// noRanges reports whether the response to a request for a range was a complete blob.
 	noRanges atomic.Bool
 }
@@ -145,7 +147,7 @@ func (r *remoteRepository) Traits() Traits {
 // missing implements [Traits.Missing].
 func (r *remoteRepository) missing() MissingFeatures {
 	return MissingFeatures{
-		BlobHead: r.noBlobHead.Load(), ManifestHead: r.noManifestHead.Load(),
+		BlobHead: r.noBlobHead.Load(), ManifestHead: r.noManifestHead.Load(), ManifestSize: r.noManifestSize.Load(),
 		BlobRanges: r.noRanges.Load() || r.rangeRefusals.Load() >= maxRangeRefusals,
 	}
 }

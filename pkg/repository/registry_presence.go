@@ -120,6 +120,7 @@ func (r *remoteRepository) resolve(ctx context.Context, reference string) (diges
 		resp, err := r.requestManifest(ctx, http.MethodHead, reference)
 		if err == nil {
 			_ = resp.Body.Close()
+			r.noManifestSize.Store(resp.ContentLength < 0)
 			d, err := digest.Parse(reference)
 			if err != nil { // a tag
 				d, err = digest.Parse(resp.Header.Get("Docker-Content-Digest"))

@@ -73,6 +73,9 @@ type MissingFeatures struct {
 	// BlobHead and ManifestHead report whether responses to HEAD requests for blobs and
 	// manifests are useless. GET requests are sent instead.
 	BlobHead, ManifestHead bool
+	// ManifestSize reports whether responses to HEAD requests for manifests lack the size.
+	// OpenTofu requires it, but tofu-oci doesn't.
+	ManifestSize bool
 	// BlobRanges reports whether the registry sends complete blobs instead of ranges. Large
 	// blobs are then read over one connection.
 	BlobRanges bool

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 
@@ -22,6 +23,18 @@ func Take(n int64, then origintest.Fault) origintest.Fault {
 			_, _ = io.Copy(io.Discard, req.Body)
 		} else {
 			_, _ = io.CopyN(io.Discard, req.Body, n)
+		}
+		then(w, req, honest)
+	}
+}
+
+// After returns a fault that serves n honest responses first.
+func After(n int, then origintest.Fault) origintest.Fault {
+	var arrived atomic.Int64
+	return func(w http.ResponseWriter, req *http.Request, honest http.HandlerFunc) {
+		if arrived.Add(1) <= int64(n) {
+			honest(w, req)
+			return
 		}
 		then(w, req, honest)
 	}
