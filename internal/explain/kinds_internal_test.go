@@ -61,6 +61,7 @@ var exported = map[string]struct {
 	"access.ErrUnavailable":            {access.ErrUnavailable, provider.Transient},
 	"repository.DeniedError":           {&repository.DeniedError{}, provider.Conflict},
 	"approval.ErrIncomplete":           {approval.ErrIncomplete, provider.Refused},
+	"approval.ErrPendingKept":          {approval.ErrPendingKept, provider.Refused},
 	"lock.ErrIncomplete":               {lock.ErrIncomplete, provider.Refused},
 	"repository.ErrInUse":              {repository.ErrInUse, provider.Refused},
 	"repository.ErrContentDeleted":     {repository.ErrContentDeleted, provider.Transient},
