@@ -30,21 +30,18 @@ func (p *probe) pushRelease(ctx context.Context, blob ocispec.Descriptor) (artif
 	}
 	var packed artifact.Packed
 	var own digest.Digest
-	for _, generic := range []bool{false, true} {
-		var err error
+	err := repository.PushAccepted(false, func(generic bool) (err error) {
 		if packed, err = artifact.Pack(release, artifact.Options{Generic: generic}); err != nil {
-			return packed.Index, err
+			return err
 		}
-		if own == "" {
+		if !generic {
 			own = packed.Index.Descriptor.Digest
 		}
 		_, _, err = repository.Push(ctx, p.repo, packed, repository.Inspection{Tag: p.Tag}, repository.PushOptions{})
-		if generic || !repository.RefusesTypes(err) {
-			p.addManifest("provider-manifest", own, err)
-			return packed.Index, err
-		}
-	}
-	return packed.Index, nil
+		return err
+	})
+	p.addManifest("provider-manifest", own, err)
+	return packed.Index, err
 }
 
 // checkTagList checks whether the list of tags contains a new tag.

@@ -219,11 +219,11 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 // it sends the generic manifest.
 func (j *push) store(ctx context.Context, target stored, tagExists bool, done *Result) (manifest artifact.Blob, now repository.Inspection, err error) {
 	m := j.module(target, done)
-	m.Generic = target.manifest.Generic
-	for {
+	err = repository.PushAccepted(target.manifest.Generic, func(generic bool) error {
+		m.Generic = generic
 		packed, err := artifact.PackModule(m)
 		if err != nil {
-			return manifest, now, err
+			return err
 		}
 		manifest, done.Digest = packed.Index, packed.Index.Descriptor.Digest
 		now, _, err = repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
@@ -238,11 +238,9 @@ func (j *push) store(ctx context.Context, target stored, tagExists bool, done *R
 		if err == nil && now.Digest != done.Digest {
 			err = repository.ErrTagMoved
 		}
-		if m.Generic || !repository.RefusesTypes(err) {
-			return manifest, now, err
-		}
-		m.Generic = true
-	}
+		return err
+	})
+	return manifest, now, err
 }
 
 // errHeld is returned if a gate holds a package that was not staged.

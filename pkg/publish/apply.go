@@ -31,16 +31,16 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 			return r, err
 		}
 	}
-	err = j.push(ctx, f, &r)
-	if repository.RefusesTypes(err) && !r.index.Generic {
-		if j.Progress.Retry != nil {
+	err = repository.PushAccepted(r.index.Generic, func(generic bool) error {
+		if generic && err != nil && j.Progress.Retry != nil {
 			j.Progress.Retry("storing manifests in "+j.repo.String()+" with common media types", err)
 		}
-		r.index.Generic = true
-		if err = j.push(ctx, f, &r); err == nil {
+		r.index.Generic = generic
+		if err = j.push(ctx, f, &r); err == nil && generic {
 			j.memory.generic.Store(j.repo.Traits().Registry, true)
 		}
-	}
+		return err
+	})
 	r.Attached, r.Unattested = sortedNames(f.attached), f.unattested
 	return r, err
 }

@@ -74,16 +74,28 @@ func (e *ResponseError) isOtherRefusal() bool {
 	})
 }
 
+// PushAccepted calls push, which pushes manifests and reports an error. If generic is not
+// set and the registry refuses the media types, PushAccepted calls push again, to push
+// generic manifests. See [artifact.Generic].
+func PushAccepted(generic bool, push func(generic bool) error) error {
+	err := push(generic)
+	if generic || !RefusesTypes(err) {
+		return err
+	}
+	return push(true)
+}
+
 // pushAccepted calls push with a manifest and, if the registry refuses its media types,
-// with its generic form. It returns the manifest that the registry accepted.
+// with its generic form. It returns the manifest of the last call.
 func pushAccepted(m artifact.Blob, push func(artifact.Blob) error) (artifact.Blob, error) {
-	err := push(m)
-	if !RefusesTypes(err) {
-		return m, err
-	}
-	generic, failed := artifact.Generic(m)
-	if failed != nil {
-		return m, err
-	}
-	return generic, push(generic)
+	err := PushAccepted(false, func(generic bool) (err error) {
+		if generic {
+			m, err = artifact.Generic(m)
+		}
+		if err == nil {
+			err = push(m)
+		}
+		return err
+	})
+	return m, err
 }
