@@ -2,15 +2,12 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
@@ -24,7 +21,6 @@ func promoteCommand() *cli.Command {
 		aliasFlag(),
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
-		&cli.StringFlag{Name: "expires", Category: commandline.GroupOperation, Usage: "let the approval expire on `DATE`, such as 2027-01-31"},
 		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
 		passphraseFlag(),
 		dryRunFlag("verify the releases, but write nothing"),
@@ -50,9 +46,6 @@ func promoteAction(cmd *command) error {
 		Verify: cmd.policy.VerifySignature, Aliases: cmd.aliases, Gates: cmd.gates.Option(), Force: cmd.c.Bool("force"), DryRun: cmd.c.Bool("dry-run"),
 		Reason: strings.TrimSpace(cmd.c.String("reason")), By: strings.TrimSpace(cmd.c.String("by")), Signer: cmd.signer,
 	}
-	if err := parseSet(cmd.c, "expires", &o.Expires, futureExpiry); err != nil {
-		return err
-	}
 	err = approval.PromoteMany(cmd.c.Context, wanted, approval.ManyOptions{
 		PromoteOptions: o,
 		Latest:         cmd.latest,
@@ -64,13 +57,4 @@ func promoteAction(cmd *command) error {
 		return err
 	}
 	return errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
-}
-
-// futureExpiry parses an expiry, which must be in the future.
-func futureExpiry(s string) (time.Time, error) {
-	t, err := artifact.ParseExpiry(s)
-	if err == nil && !t.IsZero() && !t.After(time.Now()) {
-		err = fmt.Errorf("%s is in the past", s)
-	}
-	return t, err
 }

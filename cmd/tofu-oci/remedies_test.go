@@ -125,7 +125,7 @@ var untriedFindings = map[string]string{
 	"zip-refused": "only the author can repair the zip", "executable-mode": "only the author can repair the zip",
 	"launch-failed": "only the author can repair the provider", "referrer-unreadable": "the user publishes the document again",
 	"release-withdrawn": "the user decides", "platform-withdrawn": "the user decides", "origin-unverified": "only the registry can repair its content",
-	"not-launched": "requires another machine", "allowance-expired": "the user reviews the release first; script/gate.txtar",
+	"not-launched":      "requires another machine",
 	"signature-expired": "requires the author", "signature-untrusted": "requires the author", "signature-revoked": "requires the author",
 	"signature-unknown-key": "the user finds the key", "signature-unpinned": "the user finds the key", "signature-bad": "pkg/verify TestDefects",
 	"tag-per-platform": "the user deletes the tag", "version-zero": "the user publishes another version", "tags-many": "the user finds the tool",

@@ -19,20 +19,16 @@ if [ "$status" -ne 3 ] || [ -z "$found" ]; then
   exit 1 # the gate fails, so the release is held
 fi
 now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
-expires=9999-12-31 allowed='' denied=''
+allowed='' denied=''
 for id in $found; do
-  end=$(awk -v id="$id" -v now="$now" '$1 == id && $2 > now { print $2; exit }' "$exceptions")
-  if [ -z "$end" ]; then
+  if awk -v id="$id" -v now="$now" '$1 == id && $2 > now { found = 1 } END { exit !found }' "$exceptions"; then
+    allowed="$allowed $id"
+  else
     denied="$denied $id"
-    continue
-  fi
-  allowed="$allowed $id"
-  if expr "$end" '<' "$expires" >/dev/null; then
-    expires=$end
   fi
 done
 if [ -n "$denied" ]; then
   printf '{"verdict": "deny", "reason": "contains%s"}\n' "$denied"
 else
-  printf '{"verdict": "allow", "reason": "exceptions:%s", "expires": "%s"}\n' "$allowed" "$expires"
+  printf '{"verdict": "allow", "reason": "exceptions:%s"}\n' "$allowed"
 fi

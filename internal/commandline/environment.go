@@ -32,7 +32,6 @@ var WithoutVariable = map[string]string{
 	"bundle":              "it replaces all other sources for a single run",
 	"since":               "it applies to a single bundle",
 	"receipt":             "it specifies the output file of a single run",
-	"expires":             "it applies to a single decision",
 	"mirror from":         "in other commands, the flag specifies repositories",
 	"version output":      "programs such as install.sh expect text unless they request another format",
 	"tofurc validate":     "it prevents tofurc from printing a block",

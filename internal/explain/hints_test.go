@@ -19,7 +19,6 @@ func TestGateHints(t *testing.T) {
 	record := repository.DecisionRecord{Decision: artifact.Decision{Gate: "scan@0123456789ab", Verdict: artifact.VerdictDeny}}
 	for want, err := range map[string]error{
 		"exception with an expiry date": &repository.DeniedError{Record: record},
-		"renew the gate's approval":     fmt.Errorf("copying: %w", &repository.ExpiredError{Record: record}),
 	} {
 		if hint := explain.Hint(err); !strings.Contains(hint, want) || strings.Contains(hint, "force") {
 			t.Errorf("got %q, want %q in it", hint, want)

@@ -130,7 +130,6 @@ var exported = map[string]struct {
 	"pull.ErrExists":                   {pull.ErrExists, provider.Conflict},
 	"pull.ErrPort":                     {pull.ErrPort, provider.Misuse},
 	"repository.ConflictError":         {&repository.ConflictError{}, provider.Conflict},
-	"repository.ExpiredError":          {&repository.ExpiredError{}, provider.Refused},
 	"repository.ErrNoRepository":       {repository.ErrNoRepository, provider.NotFound},
 	"repository.ErrNotFound":           {repository.ErrNotFound, provider.Refused},
 	"repository.ErrNoReferrersList":    {repository.ErrNoReferrersList, provider.Refused},

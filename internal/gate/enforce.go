@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -26,12 +25,6 @@ func (gs Gates) Option() publish.Gates {
 // Has reports whether a gate with the given name is among the gates.
 func (gs Gates) Has(name string) bool {
 	return slices.ContainsFunc(gs, func(g Gate) bool { return g.Name == name })
-}
-
-// Reconsider implements [publish.Gates].
-func (gs Gates) Reconsider(r repository.DecisionRecord) bool {
-	return (r.Verdict == artifact.VerdictAllow || r.Verdict == artifact.VerdictDeny && !time.Now().Before(r.ValidUntil)) &&
-		slices.ContainsFunc(gs, func(g Gate) bool { return g.made(r) })
 }
 
 // Enforce runs the gates for a release until one of them doesn't allow the release, and
@@ -55,36 +48,50 @@ func (g Gate) appliesTo(c publish.Candidate) bool {
 		(!isModule || c.Action == publish.ActionImport) && slices.Contains(g.On, c.Action)
 }
 
-// enforce runs one gate.
+// enforce runs one gate, and records its verdict.
 func (g Gate) enforce(ctx context.Context, repo repository.Repository, c publish.Candidate) (*publish.HeldError, error) {
-	last, n := g.earlier(ctx, repo, c)
-	a, valid := g.reuse(c, last)
-	var denial repository.DecisionRecord
-	var failure error
-	if !valid {
-		a, failure = g.Run(ctx, repo, c)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if failure != nil {
-			a = failed(failure)
-		}
-		var err error
-		denial, err = g.record(ctx, repo, c, a, last, n)
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if err != nil {
-			failure = errors.Join(failure, fmt.Errorf("recording the decision: %w", err))
-		}
+	r, failure := g.Run(ctx, repo, c)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if failure != nil {
+		r = failed(failure)
+	}
+	d := g.decision(repo, c, r)
+	if err := record(ctx, repo, c, d); err != nil {
+		failure = errors.Join(failure, fmt.Errorf("recording the decision: %w", err))
 	}
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case failure != nil:
 		return &publish.HeldError{Gate: g.Name, Err: failure}, nil
-	case a.Verdict == Deny:
-		return nil, &repository.DeniedError{Record: denial}
-	case a.Verdict == Hold:
-		return &publish.HeldError{Gate: g.Name, Reason: a.Reason}, nil
+	case r.Verdict == Deny:
+		return nil, &repository.DeniedError{Record: repository.DecisionRecord{
+			Decision: d, Repository: repo.String(), Tag: artifact.Tag(c.Release.Version), Index: d.Index,
+		}}
+	case r.Verdict == Hold:
+		return &publish.HeldError{Gate: g.Name, Reason: r.Reason}, nil
 	}
 	return nil, nil
+}
+
+// decision returns the record of the gate's verdict on a release.
+func (g Gate) decision(repo repository.Reader, c publish.Candidate, r Result) artifact.Decision {
+	d := repository.NewDecision(repo, artifact.DecisionGate, string(r.Verdict), c.Release.Address, c.Release.Version)
+	d.Index, d.Gate, d.By, d.Reason = c.Index.Descriptor.Digest, g.id(), "gate "+g.Name, r.Reason
+	return d
+}
+
+// record stores a decision for the audit: gates decide again about each tag. If the
+// registry can't store referrers lists, nothing is recorded.
+func record(ctx context.Context, repo repository.Repository, c publish.Candidate, d artifact.Decision) error {
+	err := repo.PushManifest(ctx, c.Index)
+	if err == nil {
+		err = repository.Record(ctx, repo, d, c.Index.Descriptor, c.Signer)
+	}
+	if errors.Is(err, repository.ErrNoReferrersList) {
+		err = nil
+	}
+	return err
 }

@@ -43,9 +43,6 @@ var defaultPlatform = provider.Platform{OS: "linux", Arch: "amd64"}
 // Gate is a program that decides on releases.
 type Gate struct {
 	Name string
-	// Named reports whether the user chose the name. A chosen name identifies the gate
-	// even if the command changes.
-	Named bool
 	// Command contains the program and its arguments. The placeholders {zip}, {binary},
 	// {sbom}, and {attestations} (a directory) are replaced by paths for the first
 	// platform.
@@ -63,9 +60,6 @@ type Gate struct {
 	// Env lists the environment variables that the program receives in addition to
 	// PATH, HOME, and TMPDIR.
 	Env []string
-	// DenyExpired specifies whether to deny released versions whose verdict [Allow]
-	// from the gate has expired.
-	DenyExpired bool
 }
 
 // Parse parses the command line of a gate. The gate's name is the program's file name.
@@ -75,10 +69,10 @@ func Parse(commandLine string) (Gate, error) {
 	return Gate{Name: name, Command: program.Words()}, err
 }
 
-// command returns a digest of the command. Results are reused only for the same command.
-func (g Gate) command() digest.Digest {
+// id identifies the gate and its command in records.
+func (g Gate) id() string {
 	words, _ := json.Marshal(g.Command) //nolint:errchkjson // strings can always be encoded
-	return digest.FromBytes(words)
+	return g.Name + "@" + digest.FromBytes(words).Encoded()[:12]
 }
 
 // needs reports whether the program needs a file.

@@ -3,18 +3,15 @@ package gate
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
 
 const (
@@ -31,11 +28,6 @@ type Result struct {
 	Verdict Verdict
 	// Reason is one line of text. It is required unless the verdict is [Allow].
 	Reason string
-	// ValidUntil is the time until which the result is reused.
-	ValidUntil time.Time
-	// Expires is the time at which the verdict [Allow] expires. If zero, it never
-	// expires.
-	Expires time.Time
 }
 
 // repeatedKey returns a key that an object contains twice, in any spelling that
@@ -63,15 +55,13 @@ func repeatedKey(object []byte) string {
 }
 
 // parseResult parses a program's output, which must refer to the given index. Unknown
-// fields are errors, because ignoring a misspelled expiry would approve the release
-// forever.
-func parseResult(data []byte, index digest.Digest, now time.Time) (r Result, err error) {
+// fields are errors, because ignoring a condition on the verdict would approve the release
+// without it.
+func parseResult(data []byte, index digest.Digest) (r Result, err error) {
 	var document struct {
-		Verdict  Verdict       `json:"verdict"`
-		Reason   string        `json:"reason"`
-		ValidFor string        `json:"valid_for"`
-		Expires  string        `json:"expires"`
-		Index    digest.Digest `json:"index"`
+		Verdict Verdict       `json:"verdict"`
+		Reason  string        `json:"reason"`
+		Index   digest.Digest `json:"index"`
 	}
 	if err := bounded.CheckJSON(data, maxResultValues); err != nil {
 		return r, err
@@ -85,16 +75,6 @@ func parseResult(data []byte, index digest.Digest, now time.Time) (r Result, err
 		return r, fmt.Errorf("the key %.80q is repeated", name)
 	}
 	r = Result{Verdict: document.Verdict, Reason: extprog.OneLine([]byte(text.Redact(document.Reason)))}
-	if document.ValidFor != "" {
-		lifetime, err := text.ParseAge(document.ValidFor)
-		if err != nil {
-			return r, fmt.Errorf("valid_for: %w", err)
-		}
-		r.ValidUntil = now.Add(lifetime)
-	}
-	if r.Expires, err = artifact.ParseExpiry(document.Expires); err != nil {
-		return r, err
-	}
 	switch {
 	case document.Index != "" && document.Index != index:
 		return r, fmt.Errorf("the result is for index %.80s, not %s", document.Index, index)
@@ -104,10 +84,6 @@ func parseResult(data []byte, index digest.Digest, now time.Time) (r Result, err
 		return r, fmt.Errorf("the verdict %s requires a reason", r.Verdict)
 	case len(r.Reason) > maxReason:
 		return r, fmt.Errorf("reason exceeds %d bytes", maxReason)
-	case r.Verdict != Allow && !r.Expires.IsZero():
-		return r, errors.New("only \"allow\" verdicts can expire")
-	case !r.Expires.IsZero() && !r.Expires.After(now):
-		return r, fmt.Errorf("the verdict expired on %s", r.Expires.Format(time.DateOnly))
 	}
 	return r, nil
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/extprog"
@@ -48,7 +47,7 @@ func (g Gate) Run(ctx context.Context, repo repository.Reader, c publish.Candida
 	if err != nil {
 		return Result{}, err
 	}
-	result, err := parseResult(out, in.Index, time.Now())
+	result, err := parseResult(out, in.Index)
 	if err != nil {
 		return result, fmt.Errorf("the output of %s is invalid: %w", program.Name(), err)
 	}
@@ -96,9 +95,7 @@ func (gs Gates) Try(ctx context.Context, repo repository.Reader, a provider.Addr
 		if err != nil {
 			result = failed(err)
 		}
-		d := g.about(repo, c, result.Verdict)
-		d.Reason, d.Expires, d.ValidUntil = result.Reason, result.Expires, result.ValidUntil
-		records = append(records, repository.DecisionRecord{Decision: d, Repository: repo.String(), Index: i.Digest})
+		records = append(records, repository.DecisionRecord{Decision: g.decision(repo, c, result), Repository: repo.String(), Index: i.Digest})
 	}
 	return records, nil
 }

@@ -48,7 +48,6 @@ type DecisionItem struct {
 	Version    string `json:"version"`
 	Index      string `json:"index"`
 	Time       string `json:"time"`
-	Expires    string `json:"expires,omitempty"`
 	// Digest is the digest of the record's manifest.
 	Digest string `json:"digest,omitempty"`
 	// Key is the fingerprint of the key that signed the record. The key itself isn't
@@ -69,15 +68,11 @@ func describeApproval(d *artifact.Decision) *DecisionItem {
 
 func describeDecision(r repository.DecisionRecord) DecisionItem {
 	d := r.Decision
-	i := DecisionItem{
+	return DecisionItem{
 		Kind: d.Kind, Verdict: d.Verdict, Gate: d.Gate, Reason: d.Reason, By: d.By, Repository: d.Repository, Provider: d.Provider,
 		Version: d.Version, Index: d.Index.String(), Time: d.Time.Format(time.RFC3339), Digest: r.Digest.String(),
 		Key: r.Key, Foreign: r.Foreign,
 	}
-	if !d.Expires.IsZero() {
-		i.Expires = d.Expires.Format(time.RFC3339)
-	}
-	return i
 }
 
 func describeDecisions(records []repository.DecisionRecord) []DecisionItem {
@@ -93,9 +88,6 @@ func (i DecisionItem) row() string {
 	signed := "decision not signed"
 	if i.Key != "" {
 		signed = "signed by " + i.Key
-	}
-	if i.Expires != "" {
-		signed += ", expires " + i.Expires
 	}
 	if i.Foreign {
 		signed += joinWords(", no effect: the decision is about", i.Repository, i.Provider, i.Version, i.Index)

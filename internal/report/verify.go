@@ -191,16 +191,12 @@ func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 func (i verifiedItem) decided() (gates, approvals string) {
 	var names, results, people []string
 	for _, d := range i.Decisions {
-		name, _, _ := strings.Cut(cmp.Or(d.Gate, d.By), "@")
-		until := ""
-		if d.Expires != "" {
-			until = "until " + d.Expires
-		}
+		name := cmp.Or(d.Gate, d.By)
 		signed := ""
 		if d.Key != "" {
 			signed = "signed by " + d.Key
 		}
-		text := asCode(joinWords(d.Kind, name, d.Verdict, until, d.Reason, signed))
+		text := asCode(joinWords(d.Kind, name, d.Verdict, d.Reason, signed))
 		switch {
 		case d.Foreign:
 		case d.Gate == "":

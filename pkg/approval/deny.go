@@ -21,9 +21,6 @@ type DenyOptions struct {
 	Reason string
 	// By names the person who made the decision. It can be empty.
 	By string
-	// Gate, if not empty, identifies the gate that made the decision, as in
-	// [artifact.Decision]. This gate can revoke the denial.
-	Gate string
 	// Signer, if not nil, signs the record of the denial.
 	Signer artifact.Signer
 	// Aliases allows the repository to contain releases from other providers.
@@ -65,9 +62,6 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	r := Result{Address: d.address, Version: d.version, Status: publish.Denied, Tag: artifact.DeniedTag(d.version)}
 	denial := repository.NewDecision(d.repo, artifact.DecisionDeny, artifact.VerdictDeny, d.address, d.version)
 	denial.Reason, denial.By, denial.Packages = d.options.Reason, d.options.By, map[string]digest.Digest{}
-	if denial.Gate = d.options.Gate; denial.Gate != "" {
-		denial.Kind = artifact.DecisionGate
-	}
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
@@ -174,14 +168,8 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 			return f, err
 		}
 	}
-	byGate := denied != nil && denied.Record.Kind == artifact.DecisionGate
-	if byGate && !f.subject.Exists() {
-		if f.subject, err = d.inspectDenied(ctx); err != nil {
-			return f, err
-		}
-	}
 	isOther := f.pending.Exists() && (denied == nil || f.pending.Digest != denied.Record.Index)
-	again := byGate || isOther || f.version.Exists() && denied != nil && denied.Record.Index == ""
+	again := isOther || f.version.Exists() && denied != nil && denied.Record.Index == ""
 	switch {
 	case denied != nil && !again:
 		var i repository.Inspection
@@ -205,24 +193,6 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 		return repository.Inspection{}, err
 	}
 	return i, d.checkProvider(i, d.options.Aliases)
-}
-
-// inspectDenied inspects the release that a gate has denied. If its index is missing,
-// the result contains only the descriptor of the index.
-func (d denying) inspectDenied(ctx context.Context) (repository.Inspection, error) {
-	denial, err := repository.Inspect(ctx, d.repo, artifact.DeniedTag(d.version), repository.DepthIndex)
-	if err != nil {
-		return denial, err
-	}
-	m, err := artifact.ParseDecisionManifest(denial.Bytes)
-	if err != nil {
-		return denial, err
-	}
-	i, err := repository.Inspect(ctx, d.repo, m.Index.Digest.String(), repository.DepthManifests)
-	if err != nil || i.Exists() && !i.Dangling {
-		return i, err
-	}
-	return repository.Inspection{Digest: m.Index.Digest, Descriptor: m.Index}, nil
 }
 
 // pack creates the denial, and describes it in the result.

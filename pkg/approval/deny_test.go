@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -58,44 +57,6 @@ func TestDeny(t *testing.T) {
 			t.Errorf("promoting the denied version: %v", err)
 		}
 	})
-}
-
-// TestDenyAfterGate checks that a person's denial replaces the denial of a gate, even if
-// the registry has garbage-collected the index, and that it is kept afterwards.
-func TestDenyAfterGate(t *testing.T) {
-	t.Parallel()
-	for _, collected := range []bool{false, true} {
-		eachWorld(t, func(t *testing.T, w *world) {
-			index := w.put(t, waiting, both)
-			subject := w.inspect(t, waiting).Descriptor
-			d := repository.NewDecision(w.repo, artifact.DecisionGate, artifact.VerdictDeny, w.address, w.version)
-			d.Gate, d.Reason, d.Time = "scan@0123456789ab", "contains GO-2024-0001", d.Time.Add(-time.Minute)
-			packed, err := d.Pack(subject, nil)
-			if err == nil {
-				err = repository.RecordDenial(t.Context(), w.repo, w.version, packed)
-			}
-			if err == nil {
-				err = repository.Untag(t.Context(), w.repo, waiting, index, repository.Inspection{})
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if collected && w.registry != nil {
-				w.registry.Delete(t, repositoryName, index.String())
-			}
-			r := w.deny(t, because)
-			if r.Status != publish.Denied || r.Digest != w.at(t, denied) || r.Record.Index != index || r.Record.Kind != artifact.DecisionDeny {
-				t.Errorf("got %+v", r)
-			}
-			if again := w.deny(t, approval.DenyOptions{Reason: "another"}); again.Status != publish.Unchanged || again.Record.Reason != because.Reason {
-				t.Errorf("again: %+v", again)
-			}
-			history, err := approval.History(t.Context(), w.repo, w.address, w.version)
-			if err != nil || len(history) != 2 || history[0].Reason != d.Reason || history[1].Reason != because.Reason {
-				t.Errorf("got %+v, %v", history, err)
-			}
-		})
-	}
 }
 
 // TestDenialIsReferrer checks that the denial refers to the index, but is not one of its documents.

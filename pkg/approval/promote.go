@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -24,12 +23,10 @@ type PromoteOptions struct {
 	// release stays pending, and Promote returns a *[publish.HeldError]. Gates don't
 	// run in a dry run.
 	Gates publish.Gates
-	// Reason, By, and Expires record why and by whom the release was approved, and when
-	// the approval expires. Signer signs the record. If one of them is set, the
-	// decision is recorded, even if the version is already released. See
-	// [repository.Record]. Expires must be in the future.
+	// Reason and By record why and by whom the release was approved. Signer signs the
+	// record. If one of them is set, the decision is recorded, even if the version is
+	// already released. See [repository.Record].
 	Reason, By string
-	Expires    time.Time
 	Signer     artifact.Signer
 	// Aliases allows the repository to contain releases from other providers.
 	Aliases provider.Aliases
@@ -49,9 +46,6 @@ type PromoteOptions struct {
 // [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
-	if !o.Expires.IsZero() && !o.Expires.After(time.Now()) {
-		return Result{Address: a, Version: v, Tag: artifact.Tag(v)}, provider.Errorf(provider.Misuse, "promoting %s %s: the approval would have expired at %s", a, v, o.Expires.Format(time.RFC3339))
-	}
 	p := promotion{decision{repo, a, v}, o}
 	r, err := p.run(ctx)
 	if err != nil {
@@ -69,7 +63,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
 	// 1. Inspect the denial and the released version.
 	denied, err := asDenied(repository.CheckDenied(ctx, p.repo, p.version))
-	if err == nil && denied != nil && !p.options.Force && !p.reconsiders(denied.Record) {
+	if err == nil && denied != nil && !p.options.Force {
 		err = denied
 	}
 	if err != nil {
@@ -98,7 +92,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	if r.Status == publish.Unchanged {
 		r.Digest = version.Digest
-		if err := p.confirm(ctx, &r, version); err != nil {
+		if err := p.record(ctx, &r, version); err != nil {
 			return r, err
 		}
 		return p.deleteTags(ctx, r, pending, version)
@@ -108,12 +102,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return r, err
 	}
-	if err := p.runGates(ctx, release, pending, version.Exists(), r.Verdict); err != nil {
-		if denied, _ := asDenied(err); denied == nil {
-			return r, err
-		}
-		_, failed := p.deleteTag(ctx, pending, repository.Inspection{})
-		return r, errors.Join(err, failed)
+	if err := p.runGates(ctx, release, pending, r.Verdict); err != nil {
+		return r, err
 	}
 	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
 		return r, err
@@ -141,12 +131,12 @@ func (p promotion) verify(ctx context.Context, r *Result, i repository.Inspectio
 }
 
 // runGates runs the gates for a verified release, but not in a dry run.
-func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, tagExists bool, v provider.Verdict) error {
+func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, v provider.Verdict) error {
 	if p.options.DryRun || p.options.Gates == nil {
 		return nil
 	}
 	held, err := p.options.Gates.Enforce(ctx, p.repo, publish.Candidate{
-		Action: publish.ActionPromote, Release: release, Index: indexOf(i), TagExists: tagExists, Signature: v, Signer: p.options.Signer,
+		Action: publish.ActionPromote, Release: release, Index: indexOf(i), Signature: v, Signer: p.options.Signer,
 	})
 	if held != nil {
 		return held
@@ -154,37 +144,12 @@ func (p promotion) runGates(ctx context.Context, release provider.Release, i rep
 	return err
 }
 
-// reconsiders reports whether a gate in this run must make the recorded decision again.
-func (p promotion) reconsiders(r repository.DecisionRecord) bool {
-	return p.options.Gates != nil && p.options.Gates.Reconsider(r)
-}
-
-// confirm renews an expired allow decision about a released version, and records the
-// approval. It never deletes the version's tag.
-func (p promotion) confirm(ctx context.Context, r *Result, version repository.Inspection) error {
-	if !p.options.DryRun && p.options.Gates != nil {
-		err := repository.CheckExpired(ctx, p.repo, version.Digest)
-		if expired, ok := errors.AsType[*repository.ExpiredError](err); ok {
-			if err = nil; p.reconsiders(expired.Record) {
-				var release provider.Release
-				if release, err = p.verify(ctx, r, version); err == nil {
-					err = p.runGates(ctx, release, version, true, r.Verdict)
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return p.record(ctx, r, version)
-}
-
 // record records the approval of an index before the tag of the version is written.
 func (p promotion) record(ctx context.Context, r *Result, i repository.Inspection) error {
 	o := p.options
-	requested := o.Reason != "" || o.By != "" || o.Signer != nil || !o.Expires.IsZero()
+	requested := o.Reason != "" || o.By != "" || o.Signer != nil
 	d := repository.NewDecision(p.repo, artifact.DecisionPromote, artifact.VerdictAllow, p.address, p.version)
-	d.Reason, d.By, d.Expires, d.Index = o.Reason, o.By, o.Expires, i.Digest
+	d.Reason, d.By, d.Index = o.Reason, o.By, i.Digest
 	switch {
 	case r.Status == publish.Replaced || r.Record != nil:
 		d.Kind = artifact.DecisionForce

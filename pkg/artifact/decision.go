@@ -59,7 +59,8 @@ type Decision struct {
 	// constants.
 	Kind    string `json:"kind"`
 	Verdict string `json:"verdict"`
-	// Gate identifies the gate that made the decision. It is empty for other kinds.
+	// Gate identifies the gate that made the decision: its name, "@" (":" in earlier
+	// versions), and a hash of its command. It is empty for other kinds.
 	Gate string `json:"gate,omitempty"`
 	// Reason is free text. It is required unless the verdict is "allow".
 	Reason string `json:"reason,omitempty"`
@@ -73,12 +74,7 @@ type Decision struct {
 	Index      digest.Digest `json:"index"`
 	// Packages maps platforms to the digests of their zips. It is only informational.
 	Packages map[string]digest.Digest `json:"packages,omitempty"`
-	// Time is the time of the decision. The decision is not valid after Expires, unless
-	// Expires is the zero value.
-	Time    time.Time `json:"time"`
-	Expires time.Time `json:"expires,omitzero"`
-	// ValidUntil is the time until which the result of a gate is reused.
-	ValidUntil time.Time `json:"valid_until,omitzero"`
+	Time     time.Time                `json:"time"`
 }
 
 // SignedDecision is a decision with its statement, the detached signature of the
@@ -122,36 +118,10 @@ func (d Decision) Check() error {
 	return nil
 }
 
-// GateName returns the name of the gate that made the decision.
-func (d Decision) GateName() string {
-	name, _, _ := parseGate(d.Gate)
-	return name
-}
-
-// IsByGate reports whether the given gate made the decision. gate has the same form as
-// the Gate field. Gates are the same if they have the same command. Gates whose names
-// come from a declaration are also the same if they have the same name.
-func (d Decision) IsByGate(gate string) bool {
-	name, command, named := parseGate(d.Gate)
-	otherName, otherCommand, otherNamed := parseGate(gate)
-	return d.Kind == DecisionGate && (command == otherCommand || named && otherNamed && name == otherName)
-}
-
-// parseGate parses NAME@COMMAND or, if the name comes from a command line,
-// NAME:COMMAND. named reports whether the name comes from a declaration.
-func parseGate(gate string) (name, command string, named bool) {
-	i := strings.LastIndexAny(gate, "@:")
-	if i < 0 {
-		return gate, gate, false
-	}
-	return gate[:i], gate[i+1:], gate[i] == '@'
-}
-
-// Repeats reports whether two decisions are equal, regardless of Packages, Time, and
-// ValidUntil.
+// Repeats reports whether two decisions are equal, regardless of Packages and Time.
 func (d Decision) Repeats(other Decision) bool {
 	return d.Kind == other.Kind && d.Verdict == other.Verdict && d.Gate == other.Gate && d.Reason == other.Reason && d.By == other.By &&
-		d.IsAbout(other) && d.Expires.Equal(other.Expires)
+		d.IsAbout(other)
 }
 
 // IsAbout reports whether two decisions concern the same release in the same
@@ -167,7 +137,7 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 	if err := d.Check(); err != nil {
 		return Referrer{}, err
 	}
-	d.Index, d.Time, d.Expires = index.Digest, d.Time.UTC().Truncate(time.Millisecond), d.Expires.UTC()
+	d.Index, d.Time = index.Digest, d.Time.UTC().Truncate(time.Millisecond)
 	data, err := json.Marshal(d)
 	if err != nil {
 		return Referrer{}, err
@@ -236,29 +206,32 @@ func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
 	return m, nil
 }
 
-// ParseDecision parses the statement of a decision. It doesn't validate the decision.
+// IsLocalDecision reports whether a manifest contains a decision that has no meaning in
+// other repositories: a gate's, or an unsigned approval.
+func IsLocalDecision(manifest []byte) bool {
+	m, err := ParseDecisionManifest(manifest)
+	kind, _, _ := strings.Cut(m.Statement.Annotations[ocispec.AnnotationTitle], "-")
+	return err == nil && kind != DecisionDeny && (kind == DecisionGate || m.Signature.Digest == "")
+}
+
+// ParseDecision parses the statement of a decision. It doesn't validate the decision. A
+// statement with an expiry, which earlier versions of tofu-oci supported, is an error, so
+// that the decision doesn't become valid forever.
 func ParseDecision(data []byte) (d Decision, err error) {
 	if len(data) > maxStatement {
 		return d, formatError("decision exceeds %d bytes", maxStatement)
 	}
-	if err := bounded.DecodeJSON(data, &d, maxValues); err != nil {
+	var statement struct {
+		Decision
+		Expires json.RawMessage `json:"expires"`
+	}
+	if err := bounded.DecodeJSON(data, &statement, maxValues); err != nil {
 		return d, formatError("invalid decision: %v", err)
 	}
-	return d, nil
-}
-
-// ParseExpiry parses the expiry of a decision, which is a time or a date. A date means
-// midnight UTC. An empty string means no expiry.
-func ParseExpiry(s string) (time.Time, error) {
-	if s == "" {
-		return time.Time{}, nil
+	if statement.Expires != nil {
+		return d, formatError("decision has an expiry, which is not supported")
 	}
-	for _, layout := range []string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("invalid expires %q: want a date such as 2027-01-31, or a time in RFC 3339 format", clip(s))
+	return statement.Decision, nil
 }
 
 // String returns the reason, followed by the name of the person who made the decision.

@@ -22,7 +22,7 @@ var (
 		Kind: artifact.DecisionDeny, Verdict: artifact.VerdictDeny, Reason: "it phones home\nsee #42", By: "jane",
 		Repository: "ghcr.io/acme/thing", Provider: "registry.opentofu.org/acme/thing", Version: "1.2.3", Index: deniedIndex.Digest,
 		Packages: map[string]digest.Digest{"plan9_mips64": digest.FromString("plan9"), "haiku_riscv64": digest.FromString("haiku")},
-		Time:     time.Unix(1e9, 0).UTC(), Expires: time.Unix(2e9, 0).UTC(),
+		Time:     time.Unix(1e9, 0).UTC(),
 	}
 	deniedIndex = ocispec.Descriptor{MediaType: ocispec.MediaTypeImageIndex, Digest: digest.FromString("an index"), Size: 8}
 )
@@ -101,6 +101,45 @@ func TestParseEarlierDecision(t *testing.T) {
 	}
 }
 
+// TestParseDecisionWithExpiry checks that decisions that expire, which earlier versions
+// wrote, are not read as decisions that are valid forever.
+func TestParseDecisionWithExpiry(t *testing.T) {
+	t.Parallel()
+	data, err := json.Marshal(denied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for member, want := range map[string]bool{"": true, `,"expires":"2033-05-18T03:33:20Z"`: false, `,"Expires":"2033-05-18T03:33:20Z"`: false} {
+		statement := strings.TrimSuffix(string(data), "}") + member + "}"
+		if _, err := artifact.ParseDecision([]byte(statement)); (err == nil) != want || err != nil && !isFormatError(err) {
+			t.Errorf("%q: %v", member, err)
+		}
+	}
+}
+
+// TestIsLocalDecision checks which decisions have no meaning in other repositories.
+func TestIsLocalDecision(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]struct{ unsigned, signed bool }{
+		artifact.DecisionDeny: {false, false}, artifact.DecisionPromote: {true, false}, artifact.DecisionForce: {true, false}, artifact.DecisionGate: {true, true},
+	} {
+		d := denied
+		d.Kind = kind
+		for signer, want := range map[artifact.Signer]bool{nil: want.unsigned, fakeSigner{"the keys"}: want.signed} {
+			r, err := d.Pack(deniedIndex, signer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := artifact.IsLocalDecision(r.Manifest.Bytes); got != want {
+				t.Errorf("%s, signed %t: got %t", kind, signer != nil, got)
+			}
+		}
+	}
+	if artifact.IsLocalDecision([]byte("{}")) {
+		t.Error("not a decision")
+	}
+}
+
 // TestDecisionRepeats checks that decisions are different if they differ in any field
 // except the time.
 func TestDecisionRepeats(t *testing.T) {
@@ -113,7 +152,7 @@ func TestDecisionRepeats(t *testing.T) {
 	for name, change := range map[string]func(*artifact.Decision){
 		"kind": func(d *artifact.Decision) { d.Kind = "x" }, "verdict": func(d *artifact.Decision) { d.Verdict = "x" },
 		"gate": func(d *artifact.Decision) { d.Gate = "x" }, "reason": func(d *artifact.Decision) { d.Reason = "x" },
-		"name": func(d *artifact.Decision) { d.By = "x" }, "expiry": func(d *artifact.Decision) { d.Expires = time.Time{} },
+		"name":       func(d *artifact.Decision) { d.By = "x" },
 		"repository": func(d *artifact.Decision) { d.Repository = "x" }, "provider": func(d *artifact.Decision) { d.Provider = "x" },
 		"version": func(d *artifact.Decision) { d.Version = "x" }, "index": func(d *artifact.Decision) { d.Index = "x" },
 	} {

@@ -45,7 +45,7 @@ func (f facts) at(tag string) stored {
 
 // isDenied reports whether the version is denied and nothing overrides the denial.
 func (f facts) isDenied(o PushOptions) bool {
-	return f.denial != nil && !o.Force && (o.Gates == nil || !o.Gates.Reconsider(*f.denial))
+	return f.denial != nil && !o.Force
 }
 
 // gather reads the facts from the repository.

@@ -195,7 +195,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			done.Zip.Documents = append(slices.Clip(done.Zip.Documents), signed...)
 		}
 		var err error
-		if packed, now, err = j.store(ctx, target, f.released.Exists(), done); err != nil {
+		if packed, now, err = j.store(ctx, target, done); err != nil {
 			return err
 		}
 	}
@@ -217,7 +217,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 
 // store sends the manifest, and writes the tag. If the registry refuses the media types,
 // it sends the generic manifest.
-func (j *push) store(ctx context.Context, target stored, tagExists bool, done *Result) (manifest artifact.Blob, now repository.Inspection, err error) {
+func (j *push) store(ctx context.Context, target stored, done *Result) (manifest artifact.Blob, now repository.Inspection, err error) {
 	m := j.module(target, done)
 	err = repository.PushAccepted(target.manifest.Generic, func(generic bool) error {
 		m.Generic = generic
@@ -227,7 +227,7 @@ func (j *push) store(ctx context.Context, target stored, tagExists bool, done *R
 		}
 		manifest, done.Digest = packed.Index, packed.Index.Descriptor.Digest
 		now, _, err = repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
-			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, manifest, tagExists) },
+			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, manifest) },
 			Resend: func(ctx context.Context, zip digest.Digest) error {
 				if zip != j.zip.pkg.Digest {
 					return repository.ErrNotFound
@@ -247,7 +247,7 @@ func (j *push) store(ctx context.Context, target stored, tagExists bool, done *R
 var errHeld = errors.New("a gate holds the package")
 
 // runGates runs the gates for a package whose content is already in the repository.
-func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob, tagExists bool) (err error) {
+func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob) (err error) {
 	if j.options.Gates == nil {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (j *push) runGates(ctx context.Context, zip provider.Package, manifest arti
 	}
 	a := provider.ModuleAddress(name)
 	r := provider.Release{Address: a, Version: j.pkg.Version, Packages: []provider.Package{zip}}
-	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, TagExists: tagExists, Signer: j.options.Signer}
+	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, Signer: j.options.Signer}
 	if j.held, err = j.options.Gates.Enforce(ctx, j.repo, c); j.held == nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 				}
 			}
 			c := Candidate{
-				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index, TagExists: f.released.Exists(),
+				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index,
 				Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 			}
 			if j.can.Published {

@@ -72,7 +72,7 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	err := repository.CheckDenied(ctx, c.from, v)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.from, err)
-	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules && !f.reconsidered {
+	} else if err = c.readDenial(ctx, &f); err == nil && f.denial != nil && !c.policy().overrules {
 		err = &repository.DeniedError{Record: *f.denial}
 	}
 	exists := false
@@ -188,15 +188,12 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 // beforeTag runs the gates for a release whose content was copied. If the release is
 // staged, beforeTag writes its pending tag and returns errStaged.
 func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provider.Verdict) error {
-	if expired := repository.Expired(t.Decisions); expired != nil && (c.options.Gates == nil || !c.options.Gates.Reconsider(expired.Record)) {
-		return expired
-	}
 	if c.options.Gates != nil {
 		release, err := oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms())
 		if err != nil {
 			return err
 		}
-		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), TagExists: t.Existing.Exists(), Signature: v, Signer: c.recordSigner()}
+		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Signature: v, Signer: c.recordSigner()}
 		if c.options.Import {
 			candidate.Action = ActionImport
 		}

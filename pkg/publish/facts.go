@@ -21,10 +21,8 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 	// The following facts are valid for all rounds of a run.
 
-	// denial is the denial of the version, or nil. reconsidered reports whether a gate
-	// in this run has denied the version and evaluates it again.
-	denial       *repository.DecisionRecord
-	reconsidered bool
+	// denial is the denial of the version, or nil.
+	denial *repository.DecisionRecord
 	// tags contains the sorted tags of the repository. unlisted is the reason the tags
 	// could not be listed, or nil. moved reports whether another run has moved the tag,
 	// so that the list is out of date.
@@ -128,7 +126,7 @@ func (f facts) afterMove() facts {
 		delete(known, p)
 	}
 	return facts{
-		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial, reconsidered: f.reconsidered,
+		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial,
 		tags: f.tags, unlisted: f.unlisted, moved: true,
 		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
 		attestations: f.attestations, unattested: f.unattested, attached: f.attached,

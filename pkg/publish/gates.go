@@ -14,12 +14,11 @@ import (
 // Gates decide whether releases can be tagged.
 type Gates interface {
 	// Enforce runs the gates for a release whose content the repository already has,
-	// and records the decision. If the release must become or stay pending, held is the
-	// reason. For a denied release, the error is a *[repository.DeniedError].
+	// and records their decisions. If the release must become or stay pending, held is
+	// the reason. If a gate denies the release, the error is a
+	// *[repository.DeniedError], and the tag isn't written. Recorded decisions of gates
+	// have no effect: the gates decide before each tag is written.
 	Enforce(ctx context.Context, repo repository.Repository, c Candidate) (held *HeldError, err error)
-	// Reconsider reports whether a gate evaluates a version again, because it has denied
-	// the version or its allow decision has expired.
-	Reconsider(r repository.DecisionRecord) bool
 }
 
 // Actions that require a decision by the gates.
@@ -38,8 +37,6 @@ type Candidate struct {
 	Action  string
 	Release provider.Release
 	Index   artifact.Blob
-	// TagExists reports whether the version's tag exists.
-	TagExists bool
 	// Signature is the result of verifying the signature.
 	Signature provider.Verdict
 	// Unattested, if not nil, is the reason attestations are unavailable.

@@ -87,7 +87,7 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	}
 	err = repository.CheckDenied(ctx, j.repo, j.version)
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
-		f.denial, f.reconsidered = &denied.Record, j.options.Gates != nil && j.options.Gates.Reconsider(denied.Record)
+		f.denial = &denied.Record
 		return nil
 	}
 	if err == nil && j.policy().listed {

@@ -121,7 +121,7 @@ func newPlan(f facts, o policy) Plan {
 	switch {
 	case !f.known[needDenial]:
 		return p.need(needDenial)
-	case f.denial != nil && !o.overrules && !f.reconsidered:
+	case f.denial != nil && !o.overrules:
 		p.Status, p.Denial = Denied, f.denial
 		return p
 	case listed >= 0:

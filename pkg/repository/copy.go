@@ -66,8 +66,6 @@ type Tagging struct {
 	Release, Existing Inspection
 	// Forced reports whether the tag is moved only because of Force.
 	Forced bool
-	// Decisions contains the source's recorded gate decisions, oldest first.
-	Decisions []DecisionRecord
 }
 
 // Index returns the index of the release.
@@ -193,11 +191,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 		return err
 	}
 	if c.options.BeforeTag != nil {
-		decisions, err := c.gateDecisions(ctx)
-		if err == nil {
-			err = c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced, Decisions: decisions})
-		}
-		if err != nil {
+		if err := c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced}); err != nil {
 			return err
 		}
 	}

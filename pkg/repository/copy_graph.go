@@ -53,8 +53,6 @@ type copier struct {
 	mountFrom string
 	// subjects lists the copied manifests whose referrers have not been read yet.
 	subjects []digest.Digest
-	// listed contains the referrers of the source's index if they were read.
-	listed *referrers
 	// foundMissing reports whether the target lacked a manifest or blob.
 	foundMissing bool
 	result       CopyResult
@@ -98,7 +96,7 @@ func (c *copier) content(ctx context.Context, m artifact.Blob, depth int) error 
 		return &artifact.FormatError{Problem: "indexes are nested too deeply"}
 	}
 	limit := cmp.Or(max(c.options.Concurrency, 0), copyConcurrency)
-	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1) })
+	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1, nil) })
 	if err != nil {
 		return err
 	}
@@ -155,8 +153,9 @@ func (c *copier) noteMissing() (dry bool) {
 	return c.options.DryRun
 }
 
-// child copies a manifest from the source unless this run has already copied it.
-func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) error {
+// child copies a manifest from the source unless this run has already copied it. check is
+// called with the manifest, and its error is returned.
+func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int, check func(manifest []byte) error) error {
 	if c.manifestCount.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
 	}
@@ -164,6 +163,11 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int) err
 		m, err := c.read(ctx, d)
 		if err != nil {
 			return none, &unreadableError{d.Digest, err}
+		}
+		if check != nil {
+			if err := check(m.Bytes); err != nil {
+				return none, err
+			}
 		}
 		return none, c.manifest(ctx, m, depth)
 	})

@@ -51,9 +51,6 @@ func (c *copier) copyReferrersOf(ctx context.Context, index artifact.Blob, subje
 	if err != nil {
 		return fmt.Errorf("listing the referrers of %s: %w", subject, err)
 	}
-	if subject == c.result.Source {
-		c.listed = &have
-	}
 	if n := len(have.entries); n == 0 {
 		return nil
 	} else if n > maxReferrers {
@@ -81,23 +78,24 @@ func (c *copier) copyReferrersOf(ctx context.Context, index artifact.Blob, subje
 	return list.add(ctx, entries, known)
 }
 
-// gateDecisions returns the source's recorded gate decisions about the index.
-func (c *copier) gateDecisions(ctx context.Context) (records []DecisionRecord, err error) {
-	index := c.result.Source
-	if c.listed != nil {
-		return readDecisions(ctx, c.from, c.listed.entries, index, artifact.DecisionGate)
+// errLocal is returned for a record that is not copied.
+var errLocal = errors.New("the record applies only to the repository that contains it")
+
+// checkLocal returns errLocal for the manifest of a decision about the source. Only denials
+// and signed decisions by people are copied, because their effect doesn't depend on who
+// can write to the source.
+func checkLocal(manifest []byte) error {
+	if artifact.IsLocalDecision(manifest) {
+		return errLocal
 	}
-	if records, err = Decisions(ctx, c.from, index, artifact.DecisionGate); errors.Is(err, ErrNoReferrersList) {
-		err = nil
-	}
-	return records, err
+	return nil
 }
 
 // entries copies the manifests in a referrers list, and returns the entries whose
-// manifests exist. Cleanup jobs that don't support referrers might have deleted some
-// manifests. existing contains the target's referrers.
+// manifests exist, without local records. Cleanup jobs that don't support referrers might
+// have deleted some manifests. existing contains the target's referrers.
 func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
-	alive, err = existingReferrers(list, func(d ocispec.Descriptor) error { return c.child(ctx, d, maxCopyDepth) })
+	alive, err = existingReferrers(list, func(d ocispec.Descriptor) error { return c.child(ctx, d, maxCopyDepth, checkLocal) })
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +112,7 @@ func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existin
 }
 
 // existingReferrers calls read for each entry in a referrers list, and returns the
-// entries whose manifests exist.
+// entries whose manifests exist. It omits entries for which read returns errLocal.
 func existingReferrers(list []ocispec.Descriptor, read func(ocispec.Descriptor) error) (existing []ocispec.Descriptor, err error) {
 	for _, d := range list {
 		if d.Digest.Validate() != nil {
@@ -122,7 +120,7 @@ func existingReferrers(list []ocispec.Descriptor, read func(ocispec.Descriptor) 
 		}
 		err := read(d)
 		unread, ok := errors.AsType[*unreadableError](err)
-		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) {
+		if ok && unread.manifest == d.Digest && errors.Is(err, ErrNotFound) || errors.Is(err, errLocal) {
 			continue
 		}
 		if err != nil {

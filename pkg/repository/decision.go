@@ -25,6 +25,9 @@ const lostReason = "reason unavailable"
 const (
 	// maxDecisions limits the number of decisions about one index.
 	maxDecisions = 200
+	// maxGateDecisions limits the number of recorded decisions by gates that don't allow a
+	// release, so that all decisions can be read.
+	maxGateDecisions = 100
 	// maxDecisionBytes limits the total size of these decisions in bytes.
 	maxDecisionBytes = 16 << 20
 )
@@ -76,45 +79,37 @@ func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provid
 
 // Record stores a decision as a referrer of the index that it is about. It skips a
 // decision that repeats a recorded decision (see [artifact.Decision.Repeats]). However,
-// it stores the decision again if a denial followed, or if signer is not nil and did
-// not sign the recorded decision. The result of a gate is always stored. If the
-// registry can't store referrers lists, Record returns [ErrNoReferrersList].
+// it stores the decision again if a denial or a different decision of the same gate
+// followed, or if signer is not nil and did not sign the recorded decision. If there are
+// many decisions by gates, only those that allow the release are stored. If the registry
+// can't store referrers lists, Record returns [ErrNoReferrersList].
 func Record(ctx context.Context, repo Repository, d artifact.Decision, index ocispec.Descriptor, signer artifact.Signer) error {
 	d.Index = index.Digest
-	if d.Kind != artifact.DecisionGate {
-		existing, err := Decisions(ctx, repo, index.Digest, d.Kind, artifact.DecisionDeny)
-		if err != nil {
-			return err
+	existing, err := Decisions(ctx, repo, index.Digest, d.Kind, artifact.DecisionDeny)
+	if err != nil {
+		return err
+	}
+	recorded, gates := false, 0
+	for _, r := range existing {
+		switch {
+		case r.Repeats(d) && (signer == nil || signer.Signed(r.Statement, r.Signature)):
+			recorded = true
+		case r.Kind == artifact.DecisionDeny, r.Gate != "" && r.Gate == d.Gate:
+			recorded = false
 		}
-		recorded := false
-		for _, r := range existing {
-			recorded = recorded && r.Kind != artifact.DecisionDeny || r.Repeats(d) && (signer == nil || signer.Signed(r.Statement, r.Signature))
+		if r.Kind == artifact.DecisionGate {
+			gates++
 		}
-		if recorded {
-			return nil
-		}
+	}
+	if recorded || d.Kind == artifact.DecisionGate && d.Verdict != artifact.VerdictAllow && gates >= maxGateDecisions {
+		return nil
 	}
 	packed, err := d.Pack(index, signer)
 	if err != nil {
 		return err
 	}
-	return AttachDecision(ctx, repo, packed, index)
-}
-
-// AttachDecision stores a packed decision as a referrer of the index.
-func AttachDecision(ctx context.Context, repo Repository, packed artifact.Referrer, index ocispec.Descriptor) error {
-	_, err := attach(ctx, repo, []artifact.Referrer{packed}, artifact.Blob{Descriptor: index})
+	_, err = attach(ctx, repo, []artifact.Referrer{packed}, artifact.Blob{Descriptor: index})
 	return err
-}
-
-// RecordDenial stores a packed denial under its tag, and as a referrer of the index. See
-// [TagDecision] and [ListReferrer].
-func RecordDenial(ctx context.Context, repo Repository, v provider.Version, packed artifact.Referrer) error {
-	stored, err := TagDecision(ctx, repo, artifact.DeniedTag(v), packed)
-	if err != nil {
-		return err
-	}
-	return ListReferrer(ctx, repo, stored.Bytes)
 }
 
 // TagDecision stores a packed decision under a tag, unless the tag already points to it, and

@@ -117,15 +117,10 @@ func (r *report) problem() string {
 // decisionsOf converts recorded decisions for the API.
 func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision) {
 	for _, r := range records {
-		d := api.Decision{
+		decisions = append(decisions, api.Decision{
 			Kind: r.Kind, Verdict: short(r.Verdict), Gate: short(r.Gate), Reason: clip(r.Reason, longText), By: short(r.By),
 			Time: r.Time.UTC().Truncate(time.Second), Key: r.Key, Foreign: r.Foreign,
-		}
-		if !r.Expires.IsZero() {
-			end := r.Expires.UTC().Truncate(time.Second)
-			d.Expires = &end
-		}
-		decisions = append(decisions, d)
+		})
 	}
 	return decisions
 }

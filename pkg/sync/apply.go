@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
@@ -244,15 +245,17 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 	return h
 }
 
-// deny denies a version because of a deny block or an expired allow decision of a gate.
-// The reason comes from the block or gate, not from the plan.
+// deny denies a version because of a deny block. The reason comes from the block, not from
+// the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
-	o, err := x.denial(ctx, repo, a)
-	if err != nil {
-		return err
+	i := slices.IndexFunc(x.Declaration.Denials, func(block Denial) bool { return block.Denies(a.Provider, a.Version) })
+	if i < 0 {
+		return errors.New("the declaration does not deny this version")
 	}
-	o.Aliases = x.wanted[a.Provider].Settings.Aliases
-	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
+	block := x.Declaration.Denials[i]
+	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, approval.DenyOptions{
+		Reason: block.Reason, By: block.By, Aliases: x.wanted[a.Provider].Settings.Aliases,
+	})
 	if err == nil && done.VersionTagError != nil {
 		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
 	}
@@ -260,28 +263,6 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 		err = fmt.Errorf("the version is denied, but its history lacks the denial: %w", done.RecordError)
 	}
 	return err
-}
-
-// denial returns the reason for a denial and the name of the person or gate that made
-// the decision.
-func (x *applier) denial(ctx context.Context, repo repository.Repository, a Action) (o approval.DenyOptions, err error) {
-	for _, block := range x.Declaration.Denials {
-		if block.Denies(a.Provider, a.Version) {
-			return approval.DenyOptions{Reason: block.Reason, By: block.By}, nil
-		}
-	}
-	i, err := repository.Inspect(ctx, repo, artifact.Tag(a.Version), repository.DepthIndex)
-	if err == nil {
-		err = repository.CheckExpired(ctx, repo, i.Digest)
-	}
-	expired, ok := errors.AsType[*repository.ExpiredError](err)
-	switch {
-	case ok && x.Declaration.gates.DenyExpired(expired):
-		return approval.DenyOptions{Reason: expired.Error(), By: expired.Record.By, Gate: expired.Record.Gate}, nil
-	case ok || err == nil:
-		err = errors.New("the declaration does not deny this version")
-	}
-	return o, err
 }
 
 // again calls do, and repeats the call if another run has moved a tag.

@@ -42,8 +42,6 @@ type targetFacts struct {
 	// record is the sync record. If the record is unknown, recordErr is the reason.
 	record    artifact.SyncRecord
 	recordErr error
-	// expired contains the released versions whose gate approval has expired.
-	expired map[provider.Version]*repository.ExpiredError
 	// err is the reason the tags are unknown, or nil.
 	err error
 	// checks contains the results of dry runs.
@@ -157,7 +155,6 @@ func (d *decider) decideTarget(i int) {
 			s.changed[v] = true
 		}
 	}
-	d.decideExpired(i)
 	if d.targets[i].unlisted && slices.ContainsFunc(d.denials, func(b Denial) bool { return b.Pattern.Match(d.wanted.Address) }) {
 		d.failTarget(i, "", errUnlisted)
 	}

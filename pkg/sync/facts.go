@@ -117,7 +117,7 @@ func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository
 	if t.writes && slices.Contains(tags, artifact.SyncTag) {
 		t.record, t.recordErr = repository.ReadSyncRecord(ctx, repo)
 	}
-	return o.applyGates(ctx, t, repo)
+	return nil
 }
 
 // checkReleases checks existing releases with dry runs.

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,26 +9,22 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/gate"
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // readGates reads the gate blocks.
 func (d *Declaration) readGates(blocks []labeled) error {
 	var errs []error
 	for _, b := range blocks {
-		g := gate.Gate{Name: b.Label, Named: true}
+		g := gate.Gate{Name: b.Label}
 		switch {
 		case !targetName.MatchString(g.Name):
 			errs = append(errs, stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name))
 		case d.gates.Has(g.Name):
 			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name))
 		}
-		onExpiry := ""
 		err := parseArguments("gate", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
 			"command":   into(&g.Command, readCommand),
 			"timeout":   into(&g.Timeout, readTimeout),
@@ -37,10 +32,8 @@ func (d *Declaration) readGates(blocks []labeled) error {
 			"needs":     into(&g.Needs, words(gate.Files)),
 			"platforms": into(&g.Platforms, func(a *hcl.Attribute) ([]provider.Platform, error) { return list(a, provider.ParsePlatform) }),
 			"env":       into(&g.Env, readVariables),
-			"on_expiry": into(&onExpiry, oneOf[string]("report", "deny")),
 		}, "command")
 		errs = append(errs, err)
-		g.DenyExpired = onExpiry == "deny"
 		d.gates = append(d.gates, g)
 	}
 	return stricthcl.Join(errs...)
@@ -85,60 +78,6 @@ func readVariables(a *hcl.Attribute) ([]string, error) {
 		}
 		return s, nil
 	})
-}
-
-// applyGates removes from t.tags the tags of denials that gates will reconsider, and
-// finds released versions whose gate approval has expired.
-func (o Options) applyGates(ctx context.Context, t *targetFacts, repo repository.Repository) error {
-	if len(o.Declaration.gates) == 0 {
-		return nil
-	}
-	t.expired = map[provider.Version]*repository.ExpiredError{}
-	reconsidered := map[string]bool{}
-	var failed error
-	versions := slices.Concat(t.tags.Denied(), t.tags.Released())
-	denied := len(t.tags.Denied())
-	type state struct {
-		version    provider.Version
-		reconsider bool
-		err        error
-	}
-	schedule.Each(ctx, len(versions), func(ctx context.Context, i int) (s state, goOn bool) {
-		s.version = versions[i]
-		if i < denied {
-			var r repository.DecisionRecord
-			r, _, s.err = repository.ReadDenial(ctx, repo, s.version)
-			s.reconsider = o.Declaration.gates.Reconsider(r)
-			return s, true
-		}
-		inspected, err := repository.Inspect(ctx, repo, artifact.Tag(s.version), repository.DepthIndex)
-		if s.err = err; err == nil && inspected.Exists() {
-			s.err = repository.CheckExpired(ctx, repo, inspected.Digest)
-		}
-		return s, true
-	}, func(s state) {
-		if expired, ok := errors.AsType[*repository.ExpiredError](s.err); ok {
-			t.expired[s.version], s.err = expired, nil
-		}
-		reconsidered[artifact.DeniedTag(s.version)] = s.reconsider
-		failed = errors.Join(failed, s.err)
-	})
-	t.tags = slices.DeleteFunc(slices.Clone(t.tags), func(tag string) bool { return reconsidered[tag] })
-	return failed
-}
-
-// decideExpired adds the actions for released versions whose gate approval has expired.
-func (d *decider) decideExpired(i int) {
-	for _, v := range newestFirst(d.targets[i].expired) {
-		expired, a := d.targets[i].expired[v], d.action(i, v)
-		if !d.gates.DenyExpired(expired) {
-			d.add(a, Hold, expired.Error())
-			continue
-		}
-		a.Locked = d.lockedBy(v)
-		d.add(a, Deny, expired.Error())
-		d.states[i].changed[v], d.states[i].denied[v] = true, true
-	}
 }
 
 // gated changes the result of an action if a gate or the rule for changed keys has

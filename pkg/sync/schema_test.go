@@ -43,7 +43,7 @@ func (g generator) subset(of object, required ...string) object {
 func (g generator) gate() object {
 	return g.subset(object{
 		"command": some[any](g, []any{"scan"}, []any{"sh", "scan.sh", "sh", "{binary}"}), "timeout": some(g, "90s", "1h"), "on": []any{"mirror", "module"},
-		"needs": []any{"zip", "sbom", "attestations"}, "platforms": []any{"linux_amd64"}, "env": []any{"SCAN_DB"}, "on_expiry": some(g, "report", "deny"),
+		"needs": []any{"zip", "sbom", "attestations"}, "platforms": []any{"linux_amd64"}, "env": []any{"SCAN_DB"},
 	}, "command")
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -23,9 +22,10 @@ func (p Policy) HasApprovalRules() bool {
 
 // CheckApproval returns a *[RefusedError] if a release must be approved but is not. If
 // Approvers is set, one of its keys must have signed the approval. If the rule for the
-// provider has approval keys, one of them must have signed it. An approval is invalid
-// if it has expired or if a later denial is recorded, even an unsigned one.
-// CheckApproval uses the current time, and returns the errors of Decisions.
+// provider has approval keys, one of them must have signed it. A later denial revokes the
+// approval if it is signed in the same way: otherwise, anyone with write access to the
+// repository could revoke approvals. The tag of a denial needs no signature, and sources
+// check it. CheckApproval returns the errors of Decisions.
 func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
 	return p.checkApproval(ctx, r, provider.Verdict{})
 }
@@ -46,7 +46,7 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	case err != nil:
 		return err
 	default:
-		problem = p.unapproved(r.Address, decisions, time.Now())
+		problem = p.unapproved(r.Address, decisions)
 	}
 	if problem == "" {
 		return nil
@@ -56,21 +56,20 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 
 // unapproved returns the reason decisions, which are sorted oldest first, contain
 // no valid approval.
-func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision, now time.Time) (problem string) {
+func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision) (problem string) {
 	rule, _ := p.Rules.For(a)
 	problem = "no approval is recorded"
 	for _, d := range decisions {
-		switch {
+		switch isSigned := p.isApprover(rule, d); {
 		case d.Kind == artifact.DecisionDeny:
-			problem = "the last decision is a denial"
+			if isSigned {
+				problem = "the last decision is a denial"
+			}
 		case d.Verdict != artifact.VerdictAllow || d.Kind == artifact.DecisionGate:
-		case problem == "": // an earlier approval is valid
-		case !p.isApprover(rule, d):
-			problem = "the approval is not signed by an approval key"
-		case !d.Expires.IsZero() && now.After(d.Expires):
-			problem = "the approval expired on " + d.Expires.Format(time.DateOnly)
-		default:
+		case isSigned:
 			problem = ""
+		case problem != "":
+			problem = "the approval is not signed by an approval key"
 		}
 	}
 	return problem

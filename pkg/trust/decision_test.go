@@ -79,8 +79,8 @@ func at(t *testing.T, hours int, signer artifact.Signer, change func(*artifact.D
 }
 
 // TestCheckApproval checks which recorded decisions approve a release. Decisions that
-// anyone with write access to the registry can forge don't, and neither do approvals
-// that have expired or were followed by a denial.
+// anyone with write access to the registry can forge neither approve nor revoke. A signed
+// denial revokes earlier approvals.
 func TestCheckApproval(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
@@ -96,9 +96,8 @@ func TestCheckApproval(t *testing.T) {
 	}
 	deny := func(d *artifact.Decision) { d.Kind, d.Verdict = artifact.DecisionDeny, artifact.VerdictDeny }
 	force := func(d *artifact.Decision) { d.Kind = artifact.DecisionForce }
-	expired := func(d *artifact.Decision) { d.Expires = time.Now().Add(-time.Minute) }
 	good := at(t, 5, who.jane, nil)
-	swapped, altered := at(t, 5, who.mallory, nil), at(t, 5, who.jane, expired)
+	swapped, altered := at(t, 5, who.mallory, nil), at(t, 5, who.jane, force)
 	swapped.Keys = good.Keys
 	altered.Statement, altered.Decision = good.Statement, good.Decision
 	foreign := at(t, 6, nil, nil)
@@ -108,19 +107,17 @@ func TestCheckApproval(t *testing.T) {
 		decisions []artifact.SignedDecision
 	}{
 		"signed":                    {"", []artifact.SignedDecision{good}},
-		"not yet expired":           {"", []artifact.SignedDecision{at(t, 5, who.jane, func(d *artifact.Decision) { d.Expires = time.Now().Add(time.Hour) })}},
 		"nothing":                   {"no approval is recorded", nil},
 		"unsigned":                  {"not signed by an approval key", []artifact.SignedDecision{at(t, 5, nil, nil)}},
 		"signed by another key":     {"not signed by an approval key", []artifact.SignedDecision{at(t, 5, who.mallory, nil)}},
 		"with the key of another":   {"not signed by an approval key", []artifact.SignedDecision{swapped}},
 		"signature of another one":  {"not signed by an approval key", []artifact.SignedDecision{altered}},
 		"moved signature":           {"not signed by an approval key", []artifact.SignedDecision{foreign}},
-		"expired":                   {"the approval expired on", []artifact.SignedDecision{at(t, 5, who.jane, expired)}},
-		"expired and renewed":       {"", []artifact.SignedDecision{at(t, 5, who.jane, expired), at(t, 4, who.jane, nil)}},
-		"forged after a valid one":  {"", []artifact.SignedDecision{good, at(t, 4, who.mallory, expired), at(t, 3, nil, nil)}},
-		"denied later":              {"the last decision is a denial", []artifact.SignedDecision{good, at(t, 4, nil, deny)}},
-		"denied, approved again":    {"", []artifact.SignedDecision{good, at(t, 4, nil, deny), at(t, 3, who.jane, force)}},
-		"denied, unsigned override": {"not signed by an approval key", []artifact.SignedDecision{good, at(t, 4, nil, deny), at(t, 3, nil, force)}},
+		"forged after a valid one":  {"", []artifact.SignedDecision{good, at(t, 4, who.mallory, force), at(t, 3, nil, nil)}},
+		"denied later":              {"the last decision is a denial", []artifact.SignedDecision{good, at(t, 4, who.jane, deny)}},
+		"forged denial":             {"", []artifact.SignedDecision{good, at(t, 4, nil, deny), at(t, 3, who.mallory, deny)}},
+		"denied, approved again":    {"", []artifact.SignedDecision{good, at(t, 4, who.jane, deny), at(t, 3, who.jane, force)}},
+		"denied, unsigned override": {"not signed by an approval key", []artifact.SignedDecision{good, at(t, 4, who.jane, deny), at(t, 3, nil, force)}},
 		"a gate":                    {"no approval is recorded", []artifact.SignedDecision{at(t, 5, who.jane, func(d *artifact.Decision) { d.Kind = artifact.DecisionGate })}},
 		"a signed denial":           {"the last decision is a denial", []artifact.SignedDecision{at(t, 5, who.jane, deny)}},
 	} {

@@ -168,15 +168,12 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	return verdict, nil
 }
 
-// readReferrers reads the referrers of the index, and adds findings about expired gate
-// approvals, unreadable documents, and unreadable attestations.
+// readReferrers reads the referrers of the index, and adds findings about unreadable
+// documents and unreadable attestations.
 func (a *verification) readReferrers(ctx context.Context, found repository.Inspection) (repository.Referrers, error) {
 	s := a.about(provider.Platform{})
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)
 	a.addUnreadable(s, r.Lost)
-	if expired := repository.Expired(r.Decisions); expired != nil {
-		s.addError("allowance-expired", fmt.Sprintf("The release can be installed, but %v.", expired), a.promote("review the release; to withdraw it, use tofu-oci deny; to renew the gate's approval", " --gate PROGRAM"))
-	}
 	for _, platform := range found.Index.Platforms() {
 		f, inspected := found.Platforms[platform]
 		if err != nil || !inspected || f.Err != nil || found.Module {

@@ -57,11 +57,10 @@ type Decision struct {
 	Kind    string `json:"kind"`
 	Verdict string `json:"verdict"`
 	// Gate identifies the gate that decided. It is empty for other kinds.
-	Gate    string     `json:"gate,omitempty"`
-	Reason  string     `json:"reason,omitempty"`
-	By      string     `json:"by,omitempty"`
-	Time    time.Time  `json:"time"`
-	Expires *time.Time `json:"expires,omitempty"`
+	Gate   string    `json:"gate,omitempty"`
+	Reason string    `json:"reason,omitempty"`
+	By     string    `json:"by,omitempty"`
+	Time   time.Time `json:"time"`
 	// Key is the fingerprint of the key that signed the decision. It isn't necessarily
 	// trusted.
 	Key string `json:"key,omitempty"`

@@ -99,7 +99,7 @@ func version(n int) page.Version {
 	}
 	v.Evidence = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
 	v.Referrers = []api.Document{document("provenance", "provenance.intoto.jsonl")}
-	v.Decisions = []api.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Expires: v.Published, Key: strings.Repeat("AB12", 10)}}
+	v.Decisions = []api.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Key: strings.Repeat("AB12", 10)}}
 	return v
 }
 

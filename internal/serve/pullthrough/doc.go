@@ -37,7 +37,8 @@ const (
 	maxMirror = 6 * time.Hour
 	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
-	// brokenAge is how long a version is hidden if its origin doesn't have its files.
+	// brokenAge is how long a version is hidden if its origin doesn't have its files, or a
+	// gate denies it.
 	brokenAge = time.Hour
 	// maxFailures limits the number of remembered failures and hidden versions.
 	maxFailures = 4096

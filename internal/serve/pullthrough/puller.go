@@ -15,6 +15,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -179,16 +180,17 @@ func IsMissing(err error) bool {
 	return noPlatform || ok && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
 }
 
-// recordBroken records whether a version's files are missing. err is the error of a
-// request for them.
+// recordBroken records whether a version's files are missing, or a gate denies the version.
+// err is the error of a request for the files or of a job.
 func (p *Puller) recordBroken(a provider.Address, v provider.Version, err error) {
-	if IsMissing(err) {
+	if _, denied := errors.AsType[*repository.DeniedError](err); denied || IsMissing(err) {
 		p.broken.Put(releaseKey{a, v}, struct{}{})
 	}
 }
 
-// IsBroken reports whether the files of a version were recently missing in its origin.
-// Clients can't install such versions, so they should not be listed.
+// IsBroken reports whether the files of a version were recently missing in its origin, or a
+// gate denied the version. Clients can't install such versions, so they should not be
+// listed.
 func (p *Puller) IsBroken(a provider.Address, v provider.Version) bool {
 	_, broken := p.broken.Lookup(releaseKey{a, v})
 	return broken
