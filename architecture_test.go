@@ -261,6 +261,76 @@ func exits(t *testing.T, path string) (found bool) {
 	return found
 }
 
+// tagWriters maps the files outside pkg/repository that write tags by themselves to what
+// these tags are.
+var tagWriters = map[string]string{
+	"internal/doctor/probe.go": "temporary", "internal/doctor/probe_checks.go": "temporary", "internal/doctor/probe_cleanup.go": "temporary",
+	"internal/serve/pullthrough/job.go": "wraps a repository", "pkg/publish/memory.go": "wraps a repository",
+	"pkg/approval/deny.go": "records", "pkg/module/push.go": "latest", "pkg/publish/copy.go": "latest",
+}
+
+// TestOnlyCommitWritesVersions checks that files that write the tags of versions do so in
+// calls of publish.Commit, which decides about denials, waiting approvals, and gates.
+func TestOnlyCommitWritesVersions(t *testing.T) {
+	t.Parallel()
+	found := 0
+	for _, dir := range []string{"cmd", "pkg", "internal"} {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			name := filepath.ToSlash(path)
+			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "pkg/repository/") || strings.HasPrefix(name, "internal/testing/") {
+				return err
+			}
+			called := calls(t, path)
+			writes := called["repository.WriteTag"] || called["repository.Push"] || called["repository.Copy"]
+			commits := called["Commit"] || called["publish.Commit"]
+			if writes && commits {
+				found++
+			}
+			if writes && !commits && tagWriters[name] == "" {
+				t.Errorf("%s writes the tag of a version without publish.Commit", name)
+			}
+			if called["PushTag"] && tagWriters[name] == "" {
+				t.Errorf("%s writes a tag", name)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found != 4 {
+		t.Errorf("%d files write the tags of versions, want 4", found)
+	}
+}
+
+// calls returns the names of the functions that a file calls: with the package if the
+// operand is a name, and always without it.
+func calls(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch function := call.Fun.(type) {
+		case *ast.Ident:
+			called[function.Name] = true
+		case *ast.SelectorExpr:
+			called[function.Sel.Name] = true
+			if x, isName := function.X.(*ast.Ident); isName {
+				called[x.Name+"."+function.Sel.Name] = true
+			}
+		}
+		return true
+	})
+	return called
+}
+
 // goList returns the packages of the module, except those in the root.
 func goList(t *testing.T) []listed {
 	t.Helper()

@@ -46,7 +46,7 @@ type PromoteOptions struct {
 // [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
-	p := promotion{decision{repo, a, v}, o}
+	p := promotion{decision{repo, a, v}, publish.ActionPromote, o}
 	r, err := p.run(ctx)
 	if err != nil {
 		return r, fmt.Errorf("promoting %s %s: %w", a, v, err)
@@ -54,10 +54,28 @@ func Promote(ctx context.Context, repo repository.Repository, a provider.Address
 	return r, nil
 }
 
+// Restore moves a pruned release back to the tag of its version, even if a different
+// release is pending. action is the action for the gates, such as [publish.ActionMirror].
+// If the tag of the version exists, Restore only deletes the pruned tag. Running Restore
+// again completes an interrupted run. It returns the same errors as [Promote].
+func Restore(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, action string, o PromoteOptions) (Result, error) {
+	p := promotion{decision{repo, a, v}, action, o}
+	r, err := p.run(ctx)
+	if err != nil {
+		return r, fmt.Errorf("restoring %s %s: %w", a, v, err)
+	}
+	return r, nil
+}
+
 type promotion struct {
 	decision
+	// action is the action for the gates. Unless it is [publish.ActionPromote], a pruned
+	// release is restored.
+	action  string
 	options PromoteOptions
 }
+
+func (p promotion) restores() bool { return p.action != publish.ActionPromote }
 
 func (p promotion) run(ctx context.Context) (Result, error) {
 	r := Result{Address: p.address, Version: p.version, Tag: artifact.Tag(p.version)}
@@ -78,8 +96,11 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	// 2. Inspect the pending release, and decide whether it can become the version.
 	pending, err := p.inspectPending(ctx, version)
+	isReleased := version.Exists() && !version.Dangling
 	switch {
-	case errors.Is(err, ErrNotPending) && version.Exists() && p.checkProvider(version, p.options.Aliases) == nil:
+	case p.restores() && isReleased && (err == nil || errors.Is(err, ErrNotPending) || errors.Is(err, ErrIncomplete)):
+		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
+	case errors.Is(err, ErrNotPending) && isReleased && p.checkProvider(version, p.options.Aliases) == nil:
 		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
 	case errors.Is(err, ErrNotPending) && denied != nil:
 		err = ErrDenied
@@ -97,51 +118,55 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 		}
 		return p.deleteTags(ctx, r, pending, version)
 	}
-	// 3. Verify the signature.
+	// 3. Verify the signature, and write the tag.
 	release, err := p.verify(ctx, &r, pending)
 	if err != nil {
 		return r, err
 	}
-	if err := p.runGates(ctx, release, pending, r.Verdict); err != nil {
+	if p.options.DryRun {
+		err := p.record(ctx, &r, pending)
 		return r, err
 	}
-	if err := p.record(ctx, &r, pending); err != nil || p.options.DryRun {
-		return r, err
-	}
-	// 4. Write the tag of the version unless the version was denied in the meantime.
-	// Then delete the pending tag.
-	if denied == nil {
-		if err := repository.CheckDeniedNow(ctx, p.repo, p.version); err != nil {
-			return r, err
+	return p.commit(ctx, r, release, pending, version)
+}
+
+// commit writes the tag of the version. Then it deletes the tags that it replaces.
+func (p promotion) commit(ctx context.Context, r Result, release provider.Release, pending, version repository.Inspection) (Result, error) {
+	done, err := publish.Commit(ctx, p.repo, publish.Candidate{
+		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, Pending: true,
+		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
+	}, func(ctx context.Context) (repository.Inspection, error) {
+		if err := p.record(ctx, &r, pending); err != nil {
+			return repository.Inspection{}, err
 		}
+		if err := p.forgetPruning(ctx, pending); err != nil {
+			return repository.Inspection{}, err
+		}
+		return repository.WriteTag(ctx, p.repo, indexOf(pending), r.Tag, version.Digest)
+	})
+	if err == nil && done.Held != nil {
+		err = done.Held
 	}
-	if err := p.tag(ctx, pending, version); err != nil {
+	if err != nil {
 		return r, err
 	}
-	return p.deleteTags(ctx, r, pending, pending)
+	r.From, r.PendingTagError = pending.Tag, done.PendingTagError
+	if _, pruned := artifact.ParsePruned(pending.Tag); pruned {
+		r.PendingTagError, err = p.deleteTag(ctx, pending, done.Now)
+	}
+	return r, err
 }
 
 // verify returns the release under a tag after verifying its signature.
 func (p promotion) verify(ctx context.Context, r *Result, i repository.Inspection) (release provider.Release, err error) {
+	if p.restores() && p.options.Verify == nil && p.options.Gates == nil {
+		return provider.Release{Address: p.address, Version: p.version, Packages: p.packages(i)}, nil
+	}
 	release, err = oci.FromInspection(ctx, p.repo, i, p.address, p.version, i.Index.Platforms())
 	if err == nil && p.options.Verify != nil {
 		r.Verdict, err = p.options.Verify(ctx, release)
 	}
 	return release, err
-}
-
-// runGates runs the gates for a verified release, but not in a dry run.
-func (p promotion) runGates(ctx context.Context, release provider.Release, i repository.Inspection, v provider.Verdict) error {
-	if p.options.DryRun || p.options.Gates == nil {
-		return nil
-	}
-	held, err := p.options.Gates.Enforce(ctx, p.repo, publish.Candidate{
-		Action: publish.ActionPromote, Release: release, Index: indexOf(i), Signature: v, Signer: p.options.Signer,
-	})
-	if held != nil {
-		return held
-	}
-	return err
 }
 
 // record records the approval of an index before the tag of the version is written.
@@ -171,15 +196,16 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 }
 
 // inspectPending inspects the pending release. If neither a pending nor a released
-// version exists, it inspects the pruned release. It returns an error if the release is
+// version exists, or a pruned release is restored, it inspects the pruned release. It returns an error if the release is
 // incomplete.
-func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (repository.Inspection, error) {
-	i, err := p.inspectRelease(ctx, artifact.PendingTag(p.version))
-	if version.Exists() || !errors.Is(err, ErrNotPending) {
-		return i, err
+func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (i repository.Inspection, err error) {
+	if !p.restores() {
+		if i, err = p.inspectRelease(ctx, artifact.PendingTag(p.version)); version.Exists() || !errors.Is(err, ErrNotPending) {
+			return i, err
+		}
 	}
 	pruned, failed := p.inspectRelease(ctx, artifact.PrunedTag(p.version))
-	if errors.Is(failed, ErrNotPending) {
+	if errors.Is(failed, ErrNotPending) && !p.restores() {
 		return i, err
 	}
 	return pruned, failed
@@ -240,21 +266,6 @@ func (p promotion) decide(ctx context.Context, pending, version repository.Inspe
 		return status, p.conflict(conflicts...)
 	}
 	return status, nil
-}
-
-// tag writes the tag of the version, and reads it back.
-func (p promotion) tag(ctx context.Context, pending, version repository.Inspection) error {
-	if err := p.forgetPruning(ctx, pending); err != nil {
-		return err
-	}
-	if err := p.repo.PushTag(ctx, indexOf(pending), artifact.Tag(p.version), version.Digest); err != nil {
-		return err
-	}
-	now, err := repository.ReadBack(ctx, p.repo, artifact.Tag(p.version))
-	if err == nil && now.Digest != pending.Digest {
-		err = fmt.Errorf("reading the tag back: %w", repository.ErrTagMoved)
-	}
-	return err
 }
 
 // deleteTags deletes the pending tag and the tag of an overridden denial. version is

@@ -356,7 +356,7 @@ func TestDenyPruned(t *testing.T) {
 			t.Errorf("got %+v", r)
 		}
 		_, promoted := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{})
-		_, restored := repository.Restore(t.Context(), w.repo, w.version)
+		_, restored := approval.Restore(t.Context(), w.repo, w.address, w.version, publish.ActionMirror, approval.PromoteOptions{})
 		for _, err := range []error{promoted, restored} {
 			if _, ok := errors.AsType[*repository.DeniedError](err); !ok {
 				t.Errorf("got %v", err)

@@ -226,8 +226,9 @@ func TestPrune(t *testing.T) {
 		if pruned, err := repository.Prune(t.Context(), p, v, was); err != nil || pruned != was {
 			t.Fatalf("%s, %v", pruned, err)
 		}
-		if restored, err := repository.Restore(t.Context(), p, v); err != nil || restored != was {
-			t.Fatalf("%s, %v", restored, err)
+		restored, err := approval.Restore(t.Context(), p, p.ref.Release().Address, v, publish.ActionModule, approval.PromoteOptions{})
+		if err != nil || restored.Digest != was {
+			t.Fatalf("%+v, %v", restored, err)
 		}
 		if _, err := repository.Prune(t.Context(), p, v, was); err != nil {
 			t.Fatal(err)

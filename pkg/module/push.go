@@ -118,7 +118,7 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 		}
 		// 3. Apply the plan.
 		err = j.apply(ctx, f, &done)
-		if errors.Is(err, errHeld) {
+		if j.held != nil && !j.options.Stage {
 			j.options.Stage = true // push it under its pending tag instead
 			continue
 		}
@@ -177,15 +177,10 @@ func zipName(module string, v provider.Version) string {
 // apply sends the zip, then the manifest, then the tags.
 func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 	target := f.at(done.Tag)
-	packed, now := artifact.Blob{Descriptor: target.Descriptor, Bytes: target.Bytes}, target.Inspection
+	packed := artifact.Blob{Descriptor: target.Descriptor, Bytes: target.Bytes}
 	if done.Status != publish.Unchanged {
 		if err := j.send(ctx, target.missing); err != nil {
 			return err
-		}
-		if f.denial == nil { // Force overrides only a denial that existed at the start
-			if err := repository.CheckDeniedNow(ctx, j.repo, j.pkg.Version); err != nil {
-				return err
-			}
 		}
 		if j.options.Signer != nil && !isSigned(target.manifest, done.Zip) {
 			signed, err := sign(j.options.Signer, done.Zip)
@@ -195,7 +190,7 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			done.Zip.Documents = append(slices.Clip(done.Zip.Documents), signed...)
 		}
 		var err error
-		if packed, now, err = j.store(ctx, target, done); err != nil {
+		if packed, err = j.store(ctx, f, target, done); err != nil {
 			return err
 		}
 	}
@@ -204,20 +199,15 @@ func (j *push) apply(ctx context.Context, f facts, done *Result) error {
 			return fmt.Errorf("writing the tag %s: %w", LatestTag, err)
 		}
 	}
-	if f.denial != nil && !j.options.Stage {
-		if err := f.denial.Remove(ctx, j.repo); err != nil {
-			return err
-		}
+	if f.denial == nil || done.Status != publish.Unchanged || j.options.Stage {
+		return nil // Commit deletes the denial if it writes the tag
 	}
-	if j.options.Gates == nil || j.options.Stage || done.Status == publish.Unchanged {
-		return nil
-	}
-	return repository.DropPending(ctx, j.repo, j.pkg.Version, now) // an earlier run might have held the package
+	return f.denial.Remove(ctx, j.repo)
 }
 
 // store sends the manifest, and writes the tag. If the registry refuses the media types,
 // it sends the generic manifest.
-func (j *push) store(ctx context.Context, target stored, done *Result) (manifest artifact.Blob, now repository.Inspection, err error) {
+func (j *push) store(ctx context.Context, f facts, target stored, done *Result) (manifest artifact.Blob, err error) {
 	m := j.module(target, done)
 	err = repository.PushAccepted(target.manifest.Generic, func(generic bool) error {
 		m.Generic = generic
@@ -226,8 +216,10 @@ func (j *push) store(ctx context.Context, target stored, done *Result) (manifest
 			return err
 		}
 		manifest, done.Digest = packed.Index, packed.Index.Descriptor.Digest
-		now, _, err = repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
-			Progress: j.options.Progress, BeforeTag: func(ctx context.Context) error { return j.runGates(ctx, done.Zip, manifest) },
+		now, _, err := repository.Push(ctx, j.repo, packed, target.Inspection, repository.PushOptions{
+			Progress: j.options.Progress, Commit: func(ctx context.Context, write func(context.Context) (repository.Inspection, error)) error {
+				return j.commit(ctx, f, done, manifest, write)
+			},
 			Resend: func(ctx context.Context, zip digest.Digest) error {
 				if zip != j.zip.pkg.Digest {
 					return repository.ErrNotFound
@@ -240,31 +232,32 @@ func (j *push) store(ctx context.Context, target stored, done *Result) (manifest
 		}
 		return err
 	})
-	return manifest, now, err
+	return manifest, err
 }
 
-// errHeld is returned if a gate holds a package that was not staged.
-var errHeld = errors.New("a gate holds the package")
-
-// runGates runs the gates for a package whose content is already in the repository.
-func (j *push) runGates(ctx context.Context, zip provider.Package, manifest artifact.Blob) (err error) {
-	if j.options.Gates == nil {
-		return nil
-	}
+// commit writes the tag of a package whose content is already in the repository.
+func (j *push) commit(ctx context.Context, f facts, done *Result, manifest artifact.Blob, write func(context.Context) (repository.Inspection, error)) error {
 	name := j.repo.String()
 	if j.repo.Traits().Registry != "" {
 		name = scheme + name
 	}
-	a := provider.ModuleAddress(name)
-	r := provider.Release{Address: a, Version: j.pkg.Version, Packages: []provider.Package{zip}}
-	c := publish.Candidate{Action: publish.ActionModule, Release: r, Index: manifest, Signer: j.options.Signer}
-	if j.held, err = j.options.Gates.Enforce(ctx, j.repo, c); j.held == nil {
-		return err
+	c := publish.Candidate{
+		Action: publish.ActionModule, Index: manifest, Existing: f.released.Inspection, Stage: j.options.Stage, Held: j.held,
+		Release: provider.Release{Address: provider.ModuleAddress(name), Version: j.pkg.Version, Packages: []provider.Package{done.Zip}},
+		Denial:  f.denial, Pending: j.options.Force, Gates: j.options.Gates, Signer: j.options.Signer,
 	}
-	if j.options.Gates = nil; j.options.Stage {
-		return nil
+	switch {
+	case !j.options.Force:
+	case f.denial != nil:
+		c.Override = "overrides the denial " + f.denial.Digest.String()
+	case done.Status == publish.Replaced:
+		c.Override = "overwrites conflicting content"
 	}
-	return errHeld
+	committed, err := publish.Commit(ctx, j.repo, c, write)
+	if j.held = cmp.Or(j.held, committed.Held); err == nil && j.held != nil && !j.options.Stage {
+		err = j.held
+	}
+	return err
 }
 
 // writeLatest writes the latest tag. If another run moves the tag, the last run wins.

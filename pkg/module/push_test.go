@@ -162,7 +162,11 @@ func TestPushStaged(t *testing.T) {
 	if r := push(t, repo, one, module.PushOptions{Stage: true, Latest: true}); r.Tag != "pending-1.2.0" || r.Status != publish.Created || r.Latest {
 		t.Errorf("staged push: %+v", r)
 	}
-	push(t, repo, one, module.PushOptions{})
+	// Without approval, the version is not published, unless Force overrides this.
+	if r := push(t, repo, one, module.PushOptions{Latest: true}); r.Tag != "pending-1.2.0" || r.Held == nil || r.Latest {
+		t.Errorf("push of a pending version: %+v", r)
+	}
+	push(t, repo, one, module.PushOptions{Force: true})
 	if r := push(t, repo, one, module.PushOptions{Stage: true}); r.Tag != "1.2.0" || r.Status != publish.Unchanged {
 		t.Errorf("staged push of a released version: %+v", r)
 	}

@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -26,11 +27,6 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		return r, err
 	}
 	// 3. Send the remaining content, and finally write the tag.
-	if f.denial == nil { // Force overrides only a denial that existed when the run started
-		if err := repository.CheckDeniedNow(ctx, j.repo, j.version); err != nil {
-			return r, err
-		}
-	}
 	err = repository.PushAccepted(r.index.Generic, func(generic bool) error {
 		if generic && err != nil && j.Progress.Retry != nil {
 			j.Progress.Retry("storing manifests in "+j.repo.String()+" with common media types", err)
@@ -69,28 +65,46 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
 		Once:       j.memory.once(j.repo),
 		Resend:     j.resendZips(f, r.Plan),
-		BeforeTag: func(ctx context.Context) error {
+		Commit: func(ctx context.Context, write func(context.Context) (repository.Inspection, error)) error {
 			for i, m := range packed.Manifests {
 				if err := j.attest(ctx, f, r.release.Packages[i], m.Descriptor); err != nil {
 					return err
 				}
 			}
-			c := Candidate{
-				Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: packed.Index,
-				Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
+			done, err := Commit(ctx, j.repo, j.candidate(*f, packed.Index, *r), func(ctx context.Context) (repository.Inspection, error) {
+				if err := j.complete(ctx, f, packed.Index); err != nil {
+					return repository.Inspection{}, err
+				}
+				return write(ctx)
+			})
+			if f.held = cmp.Or(f.held, done.Held); err == nil && done.Held != nil && !f.stage {
+				err = done.Held
 			}
-			if j.can.Published {
-				c.Action = ActionMirror
-			}
-			if err := j.runGates(ctx, c); err != nil {
-				return err
-			}
-			return j.complete(ctx, f, r, packed.Index)
+			f.committed = err == nil
+			return err
 		},
 	})
 	r.Packages = f.results(own)
 	return err
 }
+
+// candidate returns the release for [Commit].
+func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
+	c := Candidate{
+		Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Stage: f.stage, Held: f.held,
+		Denial: f.denial, Pending: j.allowsPending(), Override: j.override(f, r.Status), Gates: j.options.Gates,
+		Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
+	}
+	c.Release.Address, c.Release.Version = j.address, j.version
+	if j.can.Published {
+		c.Action = ActionMirror
+	}
+	return c
+}
+
+// allowsPending reports whether the version's tag can be written although a pending release
+// waits for its approval.
+func (j *job) allowsPending() bool { return j.options.Gates != nil || j.policy().overrules }
 
 // signAndVerify adds the planned signature and keys, and verifies the signature of the
 // release that the tag will point to. An unchanged release was verified when it was

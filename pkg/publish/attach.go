@@ -65,40 +65,23 @@ func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
 // sortedNames returns the sorted names without duplicates.
 func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// overrides reports whether the use of Force must be recorded, because Force replaced
-// content or overrode a denial.
-func (j *job) overrides(f facts, s Status) bool {
-	return j.options.Force && !j.options.DryRun && !j.options.NoReferrers && (s == Replaced || f.denial != nil)
+// override returns the reason to record for the use of Force, because Force replaced
+// content or overrode a denial. Otherwise, it returns an empty string.
+func (j *job) override(f facts, s Status) string {
+	switch {
+	case !j.options.Force || j.options.NoReferrers:
+		return ""
+	case f.denial != nil:
+		return "overrides the denial " + f.denial.Digest.String()
+	case s == Replaced:
+		return "overwrites conflicting content"
+	}
+	return ""
 }
 
-// recordForce records the use of Force. If the registry can't store referrers lists,
-// nothing is recorded.
-func (j *job) recordForce(ctx context.Context, f facts, index ocispec.Descriptor) error {
-	if index.Digest == "" {
-		return nil
-	}
-	d := repository.NewDecision(j.repo, artifact.DecisionForce, artifact.VerdictAllow, j.address, j.version)
-	if d.Reason = "overwrites conflicting content"; f.denial != nil {
-		d.Reason = "overrides the denial " + f.denial.Digest.String()
-	}
-	err := repository.Record(ctx, j.repo, d, index, j.recordSigner())
-	if errors.Is(err, repository.ErrNoReferrersList) {
-		return nil
-	}
-	return err
-}
-
-// complete attaches everything that belongs to an index before a tag points to it, so that
-// a failure doesn't leave an incomplete release: documents, and the record of Force.
-func (j *job) complete(ctx context.Context, f *facts, r *Result, index artifact.Blob) error {
-	if j.overrides(*f, r.Status) {
-		if err := j.repo.PushManifest(ctx, index); err != nil {
-			return err
-		}
-		if err := j.recordForce(ctx, *f, index.Descriptor); err != nil {
-			return err
-		}
-	}
+// complete attaches the documents that belong to an index before a tag points to it, so that
+// a failure doesn't leave an incomplete release.
+func (j *job) complete(ctx context.Context, f *facts, index artifact.Blob) error {
 	if j.options.NoReferrers {
 		return nil
 	}

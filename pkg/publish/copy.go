@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -68,7 +70,10 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	v, o := c.version, c.options
 	// 1. Check for denials in both repositories, and run a quick check. Force doesn't
 	// override a denial in the source. To remove this denial, use promote.
-	var f facts
+	f := facts{address: c.address, version: v, tag: artifact.Tag(v)}
+	if o.Stage {
+		f = f.staged(nil)
+	}
 	err := repository.CheckDenied(ctx, c.from, v)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.from, err)
@@ -82,36 +87,25 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	if exists || err != nil {
 		return done.orDenied(o, err)
 	}
-	var pending repository.Inspection
-	if o.Stage {
-		if pending, err = repository.Inspect(ctx, c.repo, artifact.PendingTag(v), repository.DepthIndex); err != nil {
-			return done, err
-		}
-	}
 	// 2. Copy the release. Repeat the copy if another run moves a tag at the same time.
 	for moves := 0; ; moves++ {
-		copied, err := repository.Copy(ctx, c.from, c.repo, artifact.Tag(v), c.copyOptions(f))
+		copied, err := repository.Copy(ctx, c.from, c.repo, artifact.Tag(v), c.copyOptions(&f))
 		done = done.withCopy(copied)
 		done.Moved = moves
-		if wouldStage := o.Stage && o.DryRun && err == nil && copied.Was != copied.Digest; wouldStage || errors.Is(err, errStaged) {
-			if done.Tag, done.Held = artifact.PendingTag(v), c.held; pending.Digest == done.Digest {
-				done.Status = Unchanged
-			}
-			return done, c.held.Failure()
-		}
 		if errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
 			continue
 		}
-		if err == nil && !copied.Tagged && c.overrides(f, done.Status) {
-			if f.now, err = repository.Inspect(ctx, c.repo, done.Tag, repository.DepthIndex); err == nil {
-				err = c.recordForce(ctx, f, f.now.Descriptor)
+		if err == nil && f.stage && (f.committed || o.DryRun && copied.Was != copied.Digest) {
+			if done.Tag, done.Held = f.tag, f.held; o.DryRun {
+				f.stored, err = repository.Inspect(ctx, c.repo, f.tag, repository.DepthIndex)
 			}
+			if f.stored.Digest == done.Digest {
+				done.Status = Unchanged
+			}
+			return done, cmp.Or(err, f.held.Failure())
 		}
-		if err == nil && !o.DryRun && f.denial != nil {
-			err = f.denial.Remove(ctx, c.repo)
-		}
-		if err == nil {
-			err = c.dropPending(ctx, f)
+		if err == nil && !o.DryRun && !f.committed {
+			err = c.settle(ctx, f, done)
 		}
 		return done.orDenied(o, c.explainMissing(ctx, err))
 	}
@@ -151,30 +145,15 @@ func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	return true, nil
 }
 
-func (c *copying) copyOptions(f facts) repository.CopyOptions {
+func (c *copying) copyOptions(f *facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
 		Once: c.memory.once(c.repo),
 	}
 	var verdict provider.Verdict
-	o.BeforeTag = func(ctx context.Context, t repository.Tagging) error {
-		if f.denial == nil { // Force overrides only a denial that existed at the start
-			if err := repository.CheckDeniedNow(ctx, c.repo, c.version); err != nil {
-				return err
-			}
-		}
-		status := Unchanged
-		if t.Forced {
-			status = Replaced
-		}
-		if err := c.beforeTag(ctx, t, verdict); err != nil || !c.overrides(f, status) {
-			return err
-		}
-		if err := c.repo.PushManifest(ctx, t.Index()); err != nil {
-			return err
-		}
-		return c.recordForce(ctx, f, t.Release.Descriptor)
+	o.Commit = func(ctx context.Context, t repository.Tagging, write func(context.Context) (repository.Inspection, error)) error {
+		return c.commit(ctx, f, t, verdict, write)
 	}
 	if c.options.Verify != nil {
 		o.Verify = oci.VerifyCopy(c.address, func(ctx context.Context, r provider.Release) (v provider.Verdict, err error) {
@@ -185,50 +164,62 @@ func (c *copying) copyOptions(f facts) repository.CopyOptions {
 	return o
 }
 
-// beforeTag runs the gates for a release whose content was copied. If the release is
-// staged, beforeTag writes its pending tag and returns errStaged.
-func (c *copying) beforeTag(ctx context.Context, t repository.Tagging, v provider.Verdict) error {
+// commit writes the tag of a release whose content was copied or, if the release is staged
+// or held, its pending tag.
+func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v provider.Verdict, write func(context.Context) (repository.Inspection, error)) (err error) {
+	r := Result{Verdict: v}
+	if t.Forced {
+		r.Status = Replaced
+	}
 	if c.options.Gates != nil {
-		release, err := oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms())
-		if err != nil {
+		if r.release, err = oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms()); err != nil {
 			return err
 		}
-		candidate := Candidate{Action: ActionCopy, Release: release, Index: t.Index(), Signature: v, Signer: c.recordSigner()}
+	}
+	for {
+		f.released = t.Existing
+		candidate := c.candidate(*f, t.Index(), r)
+		candidate.Action = ActionCopy
 		if c.options.Import {
 			candidate.Action = ActionImport
 		}
-		if err := c.runGates(ctx, candidate); err != nil && !errors.Is(err, errStaged) {
-			return err
+		done, err := Commit(ctx, c.repo, candidate, func(ctx context.Context) (repository.Inspection, error) {
+			if !f.stage {
+				return write(ctx)
+			}
+			return c.writePending(ctx, f, t)
+		})
+		if f.held = cmp.Or(f.held, done.Held); err == nil && f.held != nil && !f.stage {
+			*f = f.staged(f.held)
+			continue
 		}
-	}
-	if !c.options.Stage {
-		return nil
-	}
-	return cmp.Or(c.pushPending(ctx, t), errStaged)
-}
-
-// pushPending writes the pending tag. If the existing pending release would lose
-// content, it returns a *[repository.ConflictError], unless Force is set.
-func (c *copying) pushPending(ctx context.Context, t repository.Tagging) error {
-	pending, err := repository.Inspect(ctx, c.repo, artifact.PendingTag(c.version), repository.DepthManifests)
-	if err != nil {
+		f.committed = err == nil
 		return err
 	}
+}
+
+// writePending writes the pending tag. If the existing pending release would lose
+// content, it returns a *[repository.ConflictError], unless Force is set.
+func (c *copying) writePending(ctx context.Context, f *facts, t repository.Tagging) (pending repository.Inspection, err error) {
+	if pending, err = repository.Inspect(ctx, c.repo, f.tag, repository.DepthManifests); err != nil {
+		return pending, err
+	}
 	if d := repository.Compare(t.Release, pending); pending.Exists() && !pending.IsDenial() && !c.options.Force && len(d.Conflicts)+len(d.Loses) > 0 {
-		return &repository.ConflictError{Release: pending.Tag, Reasons: d.Reasons()}
+		return pending, &repository.ConflictError{Release: pending.Tag, Reasons: d.Reasons()}
 	}
-	if pending.Digest == t.Release.Digest {
-		return nil
+	if f.stored = pending; pending.Digest == t.Release.Digest {
+		return pending, nil
 	}
-	return c.repo.PushTag(ctx, t.Index(), pending.Tag, pending.Digest)
+	return repository.WriteTag(ctx, c.repo, t.Index(), pending.Tag, pending.Digest)
 }
 
 // latestTag is the tag that OpenTofu uses for modules by default.
 const latestTag = "latest"
 
 // copyLatest writes a module's latest tag if the source's latest tag points to the
-// version that was copied. If another run moves the target's tag at the same time, the
-// other run wins.
+// version that was copied, unless the target's tag points to a newer version, such as
+// during the import of an older bundle. If another run moves the target's tag at the same
+// time, the other run wins.
 func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
 	source, err := repository.Inspect(ctx, from, latestTag, repository.DepthIndex)
 	if err != nil || !source.Exists() || source.Digest != cmp.Or(copied.Source, copied.Digest) {
@@ -237,6 +228,10 @@ func copyLatest(ctx context.Context, from repository.Reader, to repository.Repos
 	target, err := repository.Inspect(ctx, to, latestTag, repository.DepthIndex)
 	if err != nil || target.Digest == copied.Digest {
 		return err
+	}
+	latest, _ := provider.ParseVersion(target.Index.Annotations[ocispec.AnnotationVersion])
+	if latest.Compare(copied.Version) > 0 {
+		return nil
 	}
 	d, data, err := to.Manifest(ctx, copied.Digest.String()) // differs from the source's manifest if the target kept its own
 	if err == nil {

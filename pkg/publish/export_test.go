@@ -62,3 +62,8 @@ func (p *Publisher) WithAcquire(acquire func(ctx context.Context, size int64) (r
 func NewVerifyingReader(src io.Reader, open func() error) io.Reader {
 	return &verifyingReader{src: src, open: open}
 }
+
+// Evaluate calls evaluate.
+func Evaluate(denial *repository.DecisionRecord, pending repository.Inspection, c Candidate) (*HeldError, error) {
+	return evaluate(state{denial, pending}, c)
+}

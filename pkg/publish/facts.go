@@ -21,6 +21,10 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 
 	// The following facts are valid for all rounds of a run.
 
+	// stage reports whether the pending tag is written. held is the reason, or nil if the
+	// options request it.
+	stage bool
+	held  *HeldError
 	// denial is the denial of the version, or nil.
 	denial *repository.DecisionRecord
 	// tags contains the sorted tags of the repository. unlisted is the reason the tags
@@ -46,6 +50,8 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
+	// committed reports whether Commit has written the tag.
+	committed bool
 	// completed is the index to which everything that belongs to it was attached before a
 	// tag pointed to it.
 	completed digest.Digest
@@ -119,6 +125,13 @@ func (f *facts) sort(repo repository.Reader, rebuilds bool) (damaged []provider.
 	return damaged
 }
 
+// staged returns the facts for writing the pending tag instead of the version's tag,
+// because the release is held.
+func (f facts) staged(held *HeldError) facts {
+	f.stage, f.held, f.tag = true, held, artifact.PendingTag(f.version)
+	return f
+}
+
 // afterMove returns the facts that are still valid after another run has moved the tag.
 func (f facts) afterMove() facts {
 	known := maps.Clone(f.known)
@@ -126,7 +139,7 @@ func (f facts) afterMove() facts {
 		delete(known, p)
 	}
 	return facts{
-		address: f.address, version: f.version, tag: f.tag, known: known, denial: f.denial,
+		address: f.address, version: f.version, tag: f.tag, known: known, stage: f.stage, held: f.held, denial: f.denial,
 		tags: f.tags, unlisted: f.unlisted, moved: true,
 		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
 		attestations: f.attestations, unattested: f.unattested, attached: f.attached,

@@ -2,9 +2,7 @@ package publish
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -30,20 +28,6 @@ const (
 	ActionPromote = "promote"
 	ActionModule  = "module"
 )
-
-// Candidate is a release that is about to be tagged.
-type Candidate struct {
-	// Action is one of the constants above, such as [ActionMirror].
-	Action  string
-	Release provider.Release
-	Index   artifact.Blob
-	// Signature is the result of verifying the signature.
-	Signature provider.Verdict
-	// Unattested, if not nil, is the reason attestations are unavailable.
-	Unattested error
-	// Signer, if not nil, signs the recorded decisions.
-	Signer artifact.Signer
-}
 
 // HeldError reports that a release is held, which means that it becomes or stays pending.
 type HeldError struct {
@@ -80,46 +64,10 @@ func (e *HeldError) Failure() error {
 	return e
 }
 
-// errStaged is returned instead of writing the version's tag if the release becomes
-// pending.
-var errStaged = errors.New("the release is staged")
-
 // recordSigner returns the signer for recorded decisions, or nil.
 func (j *job) recordSigner() artifact.Signer {
 	if s := j.options.RecordSigner; s != nil {
 		return s
 	}
 	return j.options.Signing.Signer
-}
-
-// runGates runs the gates for a release whose content the repository has. If a gate
-// holds the release, runGates makes the job stage it without running the gates again.
-// It returns errStaged unless the job already staged the release.
-func (j *job) runGates(ctx context.Context, c Candidate) error {
-	if j.options.Gates == nil {
-		return nil
-	}
-	held, err := j.options.Gates.Enforce(ctx, j.repo, c)
-	if held == nil {
-		return err
-	}
-	wasStaged := j.options.Stage
-	if j.held, j.options.Gates, j.options.Stage = held, nil, true; wasStaged {
-		return nil
-	}
-	return errStaged
-}
-
-// dropPending deletes the pending tag of a release that a gate held in an earlier run
-// and that is now published.
-func (j *job) dropPending(ctx context.Context, f facts) (err error) {
-	if j.options.DryRun || j.options.Gates == nil || !slices.Contains(f.tags, artifact.PendingTag(j.version)) {
-		return nil
-	}
-	if f.now.Digest == "" { // copying doesn't inspect the tag that it wrote
-		if f.now, err = repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthIndex); err != nil {
-			return err
-		}
-	}
-	return repository.DropPending(ctx, j.repo, j.version, f.now)
 }

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -18,16 +19,6 @@ type job struct {
 	address provider.Address
 	version provider.Version
 	options Options
-	// held is set if a gate holds the release.
-	held *HeldError
-}
-
-// tag returns the tag to write.
-func (j *job) tag() string {
-	if j.options.Stage {
-		return artifact.PendingTag(j.version)
-	}
-	return artifact.Tag(j.version)
 }
 
 // part is a part of the facts. It is gathered when a plan needs it.
@@ -89,6 +80,9 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		f.denial = &denied.Record
 		return nil
+	}
+	if j.options.DryRun && !f.stage && !j.allowsPending() && slices.Contains(f.tags, artifact.PendingTag(j.version)) && !slices.Contains(f.tags, f.tag) {
+		*f = f.staged(errPending) // Commit would hold the release
 	}
 	if err == nil && j.policy().listed {
 		err = f.unlisted

@@ -15,7 +15,7 @@ import (
 // checks the provider of the repository.
 func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 	f.stored, err = j.readTag(ctx, f, f.tag)
-	if f.from, f.released = f.stored.Digest, f.stored; err == nil && j.options.Stage {
+	if f.from, f.released = f.stored.Digest, f.stored; err == nil && f.stage {
 		f.released, err = j.readTag(ctx, f, artifact.Tag(j.version))
 		f.stored = baseOf(f.stored, f.released)
 	}

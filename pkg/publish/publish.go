@@ -24,6 +24,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -69,8 +70,11 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
-	f := facts{address: a, version: v, tag: j.tag(), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
-	for moves := 0; ; moves++ {
+	f := facts{address: a, version: v, tag: artifact.Tag(v), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
+	if o.Stage {
+		f = f.staged(nil)
+	}
+	for moves := 0; ; {
 		done := Result{Plan: Plan{Address: a, Version: v, Tag: f.tag}}
 		plan, err := j.decide(ctx, &f)
 		switch {
@@ -83,10 +87,8 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		default:
 			done, err = j.apply(ctx, &f, plan)
 		}
-		if errors.Is(err, errStaged) { // a gate holds the release
-			f = f.afterMove()
-			f.tag = j.tag()
-			moves--
+		if f.held != nil && !f.stage {
+			f = f.afterMove().staged(f.held)
 			continue
 		}
 		if done.Moved = moves; errors.Is(err, repository.ErrTagMoved) && moves < maxMoves {
@@ -94,16 +96,11 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 			if errors.Is(err, repository.ErrContentDeleted) {
 				f.sent = nil
 			}
+			moves++
 			continue
 		}
-		if err == nil && j.overrides(f, done.Status) && f.now.Digest != f.completed {
-			err = j.recordForce(ctx, f, f.now.Descriptor)
-		}
-		if err == nil && f.denial != nil && !o.DryRun && !j.options.Stage {
-			err = f.denial.Remove(ctx, j.repo)
-		}
-		if err == nil && !j.options.Stage {
-			err = j.dropPending(ctx, f)
+		if err == nil {
+			err = j.settle(ctx, f, done)
 		}
 		if err == nil {
 			err = j.attestStored(ctx, &f, &done)
@@ -111,7 +108,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		if err == nil {
 			err = j.attach(ctx, f, &done)
 		}
-		done.Held, err = j.held, cmp.Or(err, j.held.Failure())
+		done.Held, err = f.held, cmp.Or(err, f.held.Failure())
 		done.Omitted = f.release.Omitted
 		if done, err = done.orDenied(o, err); err != nil {
 			j.memory.forgetSent(j.repo)
@@ -119,6 +116,20 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		}
 		return done, err
 	}
+}
+
+// settle records the use of Force, and deletes what the release replaces, unless Commit
+// has already done this, because the tag was already right.
+func (j *job) settle(ctx context.Context, f facts, r Result) error {
+	if j.options.DryRun || f.committed {
+		return nil
+	}
+	f.released = f.now
+	c := j.candidate(f, artifact.Blob{Descriptor: f.now.Descriptor}, r)
+	if err := c.recordOverride(ctx, j.repo); err != nil || f.stage {
+		return err
+	}
+	return c.settle(ctx, j.repo, f.now, f.tags)
 }
 
 // decide gathers facts until they are sufficient for a plan.

@@ -112,8 +112,13 @@ func TestStageStale(t *testing.T) {
 		w.offer(t, w.release(all...))
 		some := publish.Options{Platforms: []provider.Platform{haiku}}
 		w.stage(t, to, publish.Created, pendingTag, some)
-		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}})
-		_, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
+		// Without approval, the version is not published, unless Force overrides this.
+		held, err := w.run(t, to, publish.Options{Platforms: []provider.Platform{minix}})
+		if err != nil || held.Status != publish.Extended || held.Held == nil || held.Tag != pendingTag || to.digest(t) != "" {
+			t.Errorf("got %+v, %v", held, err)
+		}
+		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}, Force: true})
+		_, err = approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
 		if _, conflict := errors.AsType[*repository.ConflictError](err); !conflict {
 			t.Errorf("got %v", err)
 		}

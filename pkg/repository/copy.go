@@ -38,9 +38,9 @@ type CopyOptions struct {
 	// already has the release under the tag. Use oci.VerifyCopy to create this
 	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// BeforeTag, if not nil, is called before the tag is written. If it returns an error,
-	// Copy fails.
-	BeforeTag func(ctx context.Context, t Tagging) error
+	// Commit, if not nil, decides whether the tag is written. It calls write, which writes
+	// the tag and reads it back. If it returns an error, Copy fails.
+	Commit func(ctx context.Context, t Tagging, write func(ctx context.Context) (Inspection, error)) error
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
@@ -190,25 +190,25 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if err := c.checkSourceUnchanged(ctx, release); err != nil {
 		return err
 	}
-	if c.options.BeforeTag != nil {
-		if err := c.options.BeforeTag(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced}); err != nil {
-			return err
-		}
+	write := func(ctx context.Context) (Inspection, error) { return c.tag(ctx, index, existing) }
+	if c.options.Commit != nil {
+		return c.options.Commit(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced}, write)
 	}
-	return c.tag(ctx, index, existing)
+	_, err = write(ctx)
+	return err
 }
 
 // tag writes the tag and reads it back. If another run has moved the tag to the same
 // index, tag returns nil.
-func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) error {
+func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) (Inspection, error) {
 	moved := c.contentSender().complete(ctx, index, func() error { return c.to.PushTag(ctx, index, was.Tag, was.Digest) })
 	if moved != nil && !errors.Is(moved, ErrTagMoved) {
-		return moved
+		return Inspection{}, moved
 	}
 	now, err := ReadBack(ctx, c.to, was.Tag)
 	if err == nil && now.Digest != index.Descriptor.Digest {
 		err = cmp.Or(moved, fmt.Errorf("reading the tag back: %w", ErrTagMoved))
 	}
 	c.result.Tagged = err == nil && moved == nil
-	return err
+	return now, err
 }

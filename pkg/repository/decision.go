@@ -274,16 +274,6 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	return nil
 }
 
-// CheckDeniedNow is like [CheckDenied], but always requests the denial tag. Use it
-// before writing a tag, because a tag list can be out of date.
-func CheckDeniedNow(ctx context.Context, repo Reader, v provider.Version) error {
-	record, exists, err := ReadDenial(ctx, repo, v)
-	if err != nil || !exists {
-		return err
-	}
-	return &DeniedError{record}
-}
-
 // ReadDenial reads the denial of a version, and reports whether the denial tag exists.
 // A tag that points to a damaged manifest also denies the version. If the reason is
 // lost or damaged, the record contains a placeholder. ReadDenial returns an error if it
@@ -308,6 +298,16 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r Decisio
 		err = nil // the tag denies the version even if its record is damaged
 	}
 	return r, exists, err
+}
+
+// ReadPending inspects the index that a version's pending tag points to. If the version is
+// too long for a tag with the prefix, there is none.
+func ReadPending(ctx context.Context, repo Reader, v provider.Version) (Inspection, error) {
+	i, err := Inspect(ctx, repo, artifact.PendingTag(v), DepthIndex)
+	if errors.Is(err, errdef.ErrInvalidReference) {
+		err = nil
+	}
+	return i, err
 }
 
 // IsDenial reports whether the tag points to the manifest of a denial.

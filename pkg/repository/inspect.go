@@ -205,6 +205,20 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
+// WriteTag points a tag to an index whose content the repository has, unless another run
+// has moved the tag from was, and reads it back. It returns [ErrTagMoved]
+// and errors from the repository.
+func WriteTag(ctx context.Context, repo Repository, index artifact.Blob, tag string, was digest.Digest) (Inspection, error) {
+	if err := repo.PushTag(ctx, index, tag, was); err != nil {
+		return Inspection{}, err
+	}
+	now, err := ReadBack(ctx, repo, tag)
+	if err == nil && now.Digest != index.Descriptor.Digest {
+		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
+	}
+	return now, err
+}
+
 // isFinding reports whether err describes a problem with the artifact, as opposed to a
 // failed request.
 func isFinding(err error) bool {

@@ -28,7 +28,7 @@ var errManifestNotDeleted = text.WithText(ErrTagNotDeleted, "registry does not d
 const maxOtherTags = 1000
 
 // Prune moves the index of a version from its tag to [artifact.PrunedTag], which
-// OpenTofu ignores, and returns the digest of the index. [Restore] moves it back. Prune
+// OpenTofu ignores, and returns the digest of the index. approval.Restore moves it back. Prune
 // writes the pruned tag and reads it back before it deletes the tag of the version, so
 // an interrupted run loses nothing. Running Prune again completes the interrupted run.
 // However, some registries delete a manifest together with all its tags. Prune then
@@ -47,46 +47,6 @@ func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.
 		err = fmt.Errorf("pruning %s in %s: %w", v, repo, err)
 	}
 	return index, err
-}
-
-// Restore moves the index of a pruned version back to the tag of the version, and
-// returns the digest of the index. If the tag of the version exists, Restore only
-// deletes the pruned tag. Running Restore again completes an interrupted run. For a
-// denied version, Restore returns a *[DeniedError]. If content is missing or damaged,
-// the error wraps [ErrNotFound], and the version must be mirrored again. For other
-// failures, Restore returns the same errors as [Prune].
-func Restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
-	err := CheckDeniedNow(ctx, repo, v)
-	var index digest.Digest
-	if err == nil {
-		index, err = restore(ctx, repo, v)
-	}
-	if err != nil {
-		err = fmt.Errorf("restoring %s in %s: %w", v, repo, err)
-	}
-	return index, err
-}
-
-func restore(ctx context.Context, repo Repository, v provider.Version) (digest.Digest, error) {
-	now, err := Inspect(ctx, repo, artifact.Tag(v), DepthIndex)
-	if err != nil {
-		return "", err
-	}
-	pruned, err := Inspect(ctx, repo, artifact.PrunedTag(v), DepthBlobs)
-	switch {
-	case err != nil:
-		return "", err
-	case !now.Exists() || now.Dangling:
-		for _, p := range pruned.Index.Platforms() {
-			if !pruned.At(p).IsIntact() {
-				return "", fmt.Errorf("package for %s is incomplete: %w", p, ErrNotFound)
-			}
-		}
-		return moveTag(ctx, repo, pruned.Tag, now.Tag, pruned.Digest)
-	case pruned.Exists():
-		err = Untag(ctx, repo, pruned.Tag, pruned.Digest, now)
-	}
-	return now.Digest, err
 }
 
 // moveTag moves an index from one tag to another. If only to exists, an earlier run has
@@ -116,16 +76,9 @@ func moveTag(ctx context.Context, repo Repository, from, to string, was digest.D
 	}
 	// 2. Write the target tag, and check that the repository has stored it.
 	if target.Digest != index.Digest || target.Dangling {
-		err = repo.PushTag(ctx, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest)
+		target, err = WriteTag(ctx, repo, artifact.Blob{Descriptor: index.Descriptor, Bytes: index.Bytes}, to, target.Digest)
 	} else {
 		err = checkManifests(ctx, repo, index) // Untag might need to push the index again
-	}
-	if err != nil {
-		return "", err
-	}
-	target, err = ReadBack(ctx, repo, to)
-	if err == nil && target.Digest != index.Digest {
-		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
 	}
 	if err != nil {
 		return "", err
@@ -160,17 +113,6 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	now, err := Inspect(ctx, repo, kept.Tag, DepthIndex)
 	if err == nil && (now.Dangling || !now.Exists()) {
 		err = repo.PushTag(ctx, artifact.Blob{Descriptor: kept.Descriptor, Bytes: kept.Bytes}, kept.Tag, now.Digest)
-	}
-	return err
-}
-
-// DropPending deletes the pending tag of a version if it points to the released index.
-// If the registry doesn't delete tags, or another run moves the pending tag, DropPending
-// keeps it.
-func DropPending(ctx context.Context, repo Repository, v provider.Version, released Inspection) error {
-	err := Untag(ctx, repo, artifact.PendingTag(v), released.Digest, released)
-	if errors.Is(err, ErrTagNotDeleted) || errors.Is(err, ErrTagMoved) {
-		return nil
 	}
 	return err
 }

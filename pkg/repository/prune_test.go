@@ -17,6 +17,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -27,7 +28,6 @@ import (
 func TestPruneAndRestore(t *testing.T) {
 	t.Parallel()
 	eachPruned(t, func(t *testing.T, e *end) {
-		v := nouns.Version(t, tag)
 		index := e.fill(t).Digest
 		before := e.content(t)
 		for range 2 {
@@ -37,7 +37,7 @@ func TestPruneAndRestore(t *testing.T) {
 			e.wantTags(t, "", index)
 		}
 		for range 2 {
-			got, err := repository.Restore(t.Context(), e.open(t), v)
+			got, err := restore(t.Context(), t, e.open(t))
 			if got != index || err != nil {
 				t.Errorf("restored %s, %v", got, err)
 			}
@@ -48,7 +48,7 @@ func TestPruneAndRestore(t *testing.T) {
 		}
 		// A version with both tags is not pruned.
 		e.tagAs(t, prunedTag, index)
-		if got, err := repository.Restore(t.Context(), e.open(t), v); got != index || err != nil {
+		if got, err := restore(t.Context(), t, e.open(t)); got != index || err != nil {
 			t.Errorf("restored %s, %v", got, err)
 		}
 		e.wantTags(t, index, "")
@@ -103,7 +103,7 @@ func TestPruneMissing(t *testing.T) {
 			if _, err := repository.Prune(t.Context(), e.open(t), v, ""); err == nil {
 				t.Error("pruned nothing")
 			}
-			if _, err := repository.Restore(t.Context(), e.open(t), v); err == nil {
+			if _, err := restore(t.Context(), t, e.open(t)); err == nil {
 				t.Error("restored nothing")
 			}
 		}
@@ -153,14 +153,14 @@ func TestRestoreIncomplete(t *testing.T) {
 				index := e.push(t, twoZips).Digest
 				e.prune(t)
 				e.lose(t, lost)
-				if _, err := repository.Restore(t.Context(), e.open(t), nouns.Version(t, tag)); !errors.Is(err, repository.ErrNotFound) {
+				if _, err := restore(t.Context(), t, e.open(t)); !errors.Is(err, approval.ErrIncomplete) {
 					t.Errorf("got %v", err)
 				}
 				e.wantTags(t, "", index)
 				// After the version is mirrored again and restored, only the version's
 				// tag exists.
 				e.push(t, twoZips)
-				if _, err := repository.Restore(t.Context(), e.open(t), nouns.Version(t, tag)); err != nil {
+				if _, err := restore(t.Context(), t, e.open(t)); err != nil {
 					t.Error(err)
 				}
 				e.wantTags(t, index, "")
@@ -260,7 +260,7 @@ func TestDeletePrunedKeepsDenial(t *testing.T) {
 		tagged := e.referrers(t, e.open(t), index.Digest)[0].Digest
 		e.tagAs(t, "signed", tagged)
 		e.prune(t)
-		if _, err := repository.Restore(t.Context(), e.open(t), nouns.Version(t, tag)); err == nil {
+		if _, err := restore(t.Context(), t, e.open(t)); err == nil {
 			t.Error("a denied version was restored")
 		}
 		if err := e.deletePruned(t); err != nil {
@@ -363,7 +363,7 @@ func TestPruneKilled(t *testing.T) {
 			return err
 		}, func(t *testing.T, e *end, index digest.Digest) { e.wantTags(t, "", index) }},
 		"restore": {true, func(ctx context.Context, repo repository.Repository) error {
-			_, err := repository.Restore(ctx, repo, v)
+			_, err := restore(ctx, t, repo)
 			return err
 		}, func(t *testing.T, e *end, index digest.Digest) { e.wantTags(t, index, "") }},
 		"delete": {true, func(ctx context.Context, repo repository.Repository) error {

@@ -12,8 +12,10 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -89,6 +91,14 @@ func (e *end) prune(t *testing.T) digest.Digest {
 		t.Fatal(err)
 	}
 	return index
+}
+
+// restore restores the pruned version.
+func restore(ctx context.Context, t *testing.T, repo repository.Repository) (digest.Digest, error) {
+	t.Helper()
+	a, v := thing(t)
+	r, err := approval.Restore(ctx, repo, a, v, publish.ActionMirror, approval.PromoteOptions{})
+	return r.Digest, err
 }
 
 func (e *end) deletePruned(t *testing.T) error {

@@ -26,9 +26,9 @@ type PushOptions struct {
 	// the repository can't move tags atomically, Push waits for these jobs and reads
 	// the tag again.
 	Concurrent bool
-	// BeforeTag, if not nil, is called before the tag is written. If it returns an error,
-	// Push fails.
-	BeforeTag func(ctx context.Context) error
+	// Commit, if not nil, decides whether the tag is written. It calls write, which writes
+	// the tag and reads it back. If it returns an error, Push fails.
+	Commit func(ctx context.Context, write func(ctx context.Context) (Inspection, error)) error
 	// Once sends blobs that several releases share. See [Once].
 	Once Once
 	// Resend, if not nil, sends a zip even if the repository reports that it has the zip.
@@ -67,26 +67,39 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 		return now, false, err
 	}
 	// 3. Write the tag.
-	if packed.Index.Descriptor.Digest != was.Digest || was.Dangling {
-		if o.BeforeTag != nil {
-			if err := o.BeforeTag(ctx); err != nil {
-				return now, false, err
-			}
-		}
+	confirm := func(ctx context.Context) (Inspection, error) {
+		now, slow, err = confirmTag(ctx, repo, packed.Index.Descriptor.Digest, was.Tag, o, began)
+		return now, err
+	}
+	write := func(ctx context.Context) (Inspection, error) {
 		err := content.contentSender().complete(ctx, packed.Index, func() error { return repo.PushTag(ctx, packed.Index, was.Tag, was.Digest) })
 		if err != nil {
-			return now, false, err
+			return Inspection{}, err
 		}
+		return confirm(ctx)
 	}
-	// 4. Read the tag back. If other jobs can write the tag concurrently, wait and read
-	// it again. Wait at least twice the time that this job took to push the release.
+	switch isWritten := packed.Index.Descriptor.Digest == was.Digest && !was.Dangling; {
+	case isWritten:
+		_, err = confirm(ctx)
+	case o.Commit != nil:
+		err = o.Commit(ctx, write)
+	default:
+		_, err = write(ctx)
+	}
+	return now, slow, err
+}
+
+// confirmTag reads a tag back. If other jobs can write the tag concurrently, it waits and
+// reads the tag again. It waits at least twice the time that this job took to push the
+// release. slow reports whether other jobs might still have overwritten the tag.
+func confirmTag(ctx context.Context, repo Repository, index digest.Digest, tag string, o PushOptions, began time.Time) (now Inspection, slow bool, err error) {
 	var took time.Duration
 	traits := repo.Traits()
 	for settled := traits.AtomicTags || !o.Concurrent; ; settled = true {
-		if now, err = ReadBack(ctx, repo, was.Tag); err != nil {
+		if now, err = ReadBack(ctx, repo, tag); err != nil {
 			return now, false, err
 		}
-		if now.Digest != packed.Index.Descriptor.Digest && !now.hasAll(o.Own) {
+		if now.Digest != index && !now.hasAll(o.Own) {
 			return now, false, ErrTagMoved
 		}
 		if settled {

@@ -174,18 +174,13 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 	repo := x.opened[a.Repository]
 	switch a.Kind {
 	case Restore:
-		restore := func() error {
-			_, err := repository.Restore(ctx, repo, a.Version)
-			return err
-		}
-		if r.Err = again(ctx, restore); errors.Is(r.Err, repository.ErrNotFound) || errors.Is(r.Err, provider.ErrVersionNotFound) {
+		r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) })
+		if errors.Is(r.Err, approval.ErrIncomplete) || errors.Is(r.Err, approval.ErrNotPending) {
 			if r.Published, r.Err = x.publishTo(ctx, u, a, src, repo); r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-				r.Err = again(ctx, restore) // deletes the pruned tag
+				r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
 			}
 		}
-		if errors.Is(r.Err, repository.ErrTagNotDeleted) {
-			r.Err = nil // the version is restored, and the remaining pruned tag is harmless
-		}
+		r.refuse()
 	case Deny:
 		r.Err = again(ctx, func() error { return x.deny(ctx, repo, a) })
 	default:
@@ -243,6 +238,27 @@ func (x *applier) history(a Action, s Settings, repo repository.Repository) *tru
 		x.histories[a.Repository] = h
 	}
 	return h
+}
+
+// restore moves a pruned version back to its tag, under the same conditions as when it was
+// published.
+func (x *applier) restore(ctx context.Context, repo repository.Repository, a Action) error {
+	s := x.wanted[a.Provider].Settings
+	o := approval.PromoteOptions{Aliases: s.Aliases, Gates: x.Declaration.gates.Option(), Signer: x.publishOptions(s).RecordSigner}
+	action := publish.ActionMirror
+	switch {
+	case isModule(a.Provider):
+		action = publish.ActionModule
+	case a.Source != "":
+		action = publish.ActionCopy
+	}
+	if !isModule(a.Provider) {
+		policy := x.Policy
+		policy.Mode = s.Signatures
+		o.Verify = policy.VerifySignature
+	}
+	_, err := approval.Restore(ctx, repo, storedAs(a.Provider, repo), a.Version, action, o)
+	return err // an error about the pruned tag is harmless
 }
 
 // deny denies a version because of a deny block. The reason comes from the block, not from

@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // readGates reads the gate blocks.
@@ -85,6 +86,8 @@ func readVariables(a *hcl.Attribute) ([]string, error) {
 // name of the repository that did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
+	case held != nil && r.Err == nil && r.Action.Kind == Restore:
+		r.Action.Kind, r.Action.Reason = Hold, held.Error()
 	case held != nil && r.Err == nil:
 		r.Action.Kind, r.Action.Tag, r.Action.Reason = Stage, r.Published.Tag, held.Error()
 		if r.Published.Status == publish.Unchanged {
@@ -96,4 +99,15 @@ func (r *Result) gated(stopped map[string]string) {
 		return
 	}
 	stopped[r.Action.Repository] = r.Action.Reason
+}
+
+// refuse changes the result of an action whose release a gate has denied or held, so that
+// it isn't a failure.
+func (r *Result) refuse() {
+	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && denied.Record.Gate != "" {
+		r.Published.Status, r.Published.Denial, r.Err = publish.Denied, &denied.Record, nil
+	}
+	if held, ok := errors.AsType[*publish.HeldError](r.Err); ok {
+		r.Published.Held, r.Err = held, held.Failure()
+	}
 }

@@ -1,0 +1,204 @@
+package publish
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// Candidate is a release that is about to be tagged.
+type Candidate struct {
+	// Action is one of the action constants, such as [ActionMirror].
+	Action string
+	// Release is the release for the gates. Its Address and Version identify the tag.
+	Release provider.Release
+	Index   artifact.Blob
+	// Existing is the content of the version's tag when the caller looked.
+	Existing repository.Inspection
+	// Stage specifies that the pending tag is written instead of the version's tag.
+	Stage bool
+	// Held is the reason that an earlier call of [Commit] held the release, so that the
+	// release is now staged. The gates don't decide again.
+	Held *HeldError
+	// Denial is the denial that the user overrides, or nil. Other denials, such as newer
+	// ones, still apply.
+	Denial *repository.DecisionRecord
+	// Pending reports that the user overrides the wait for an approval.
+	Pending bool
+	// Override, if not empty, is recorded as the reason of a use of Force.
+	Override string
+	// Gates decide whether the tag is written. If nil, there are no gates.
+	Gates Gates
+	// Signature is the result of verifying the signature.
+	Signature provider.Verdict
+	// Unattested, if not nil, is the reason attestations are unavailable.
+	Unattested error
+	// Signer, if not nil, signs the recorded decisions.
+	Signer artifact.Signer
+}
+
+// Committed is the outcome of [Commit].
+type Committed struct {
+	// Now is the content of the tag after it was written.
+	Now repository.Inspection
+	// Held is the reason the release is held, or nil. Unless the candidate was staged,
+	// nothing was written.
+	Held *HeldError
+	// PendingTagError is the reason the pending tag still exists, or nil. It wraps
+	// [repository.ErrTagMoved] if the tag points to another release.
+	PendingTagError error
+}
+
+// Commit decides whether a release gets the tag of its version, or its pending tag. If so,
+// it calls write, which writes the tag unless another run has moved it, and reads it back.
+// Every tag of a version is written in this way, so that denials, waiting approvals, and
+// gates have the same effect in each flow. The repository must already have the content
+// of the release.
+//
+//	state   the denial and the pending release, as they are now
+//	decide  without I/O
+//	gates   allow, deny, or hold the release
+//	record  the use of Force
+//	write   the tag
+//	settle  delete the denial and the pending tag that the release replaces
+//
+// For a denied release, the error is a *[repository.DeniedError]. Commit also returns the
+// errors of write, and errors from the repository.
+func Commit(ctx context.Context, repo repository.Repository, c Candidate, write func(ctx context.Context) (repository.Inspection, error)) (done Committed, err error) {
+	s, err := readState(ctx, repo, c.Release.Version)
+	if err != nil {
+		return done, err
+	}
+	if done.Held, err = evaluate(s, c); err != nil || done.Held != nil && !c.Stage {
+		return done, err
+	}
+	if c.Gates != nil && c.Held == nil {
+		if done.Held, err = c.Gates.Enforce(ctx, repo, c); err != nil || done.Held != nil && !c.Stage {
+			return done, err
+		}
+	}
+	if err := c.recordOverride(ctx, repo); err != nil {
+		return done, err
+	}
+	if done.Now, err = write(ctx); err != nil || c.Stage {
+		return done, err
+	}
+	if s.pending.Exists() && !s.pending.IsDenial() {
+		done.PendingTagError, err = c.dropPending(ctx, repo, done.Now)
+	}
+	if err == nil {
+		err = c.dropDenial(ctx, repo)
+	}
+	return done, err
+}
+
+// state is what a repository contains about a version, apart from its tag.
+type state struct {
+	// denial is the denial of the version, or nil.
+	denial *repository.DecisionRecord
+	// pending is the content of the pending tag.
+	pending repository.Inspection
+}
+
+// readState reads the denial and the pending tag, because tag lists can be out of date.
+func readState(ctx context.Context, repo repository.Reader, v provider.Version) (s state, err error) {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		record, denied, err := repository.ReadDenial(ctx, repo, v)
+		if denied {
+			s.denial = &record
+		}
+		return err
+	})
+	group.Go(func() (err error) {
+		s.pending, err = repository.ReadPending(ctx, repo, v)
+		return err
+	})
+	return s, group.Wait()
+}
+
+// evaluate decides without I/O whether a candidate can get its tag. If it must wait for an
+// approval, held is the reason.
+func evaluate(s state, c Candidate) (held *HeldError, err error) {
+	switch {
+	case s.denial != nil && (c.Denial == nil || c.Denial.Digest != s.denial.Digest):
+		return nil, &repository.DeniedError{Record: *s.denial}
+	case c.Stage, c.Gates != nil, c.Pending:
+		return nil, nil
+	case isWaiting(s.pending, c):
+		return errPending, nil
+	}
+	return nil, nil
+}
+
+// errPending is the reason a release is staged although no gate holds it.
+var errPending = &HeldError{Reason: "the version is pending approval"}
+
+// isWaiting reports whether a pending release contains packages that have not been approved. In
+// registries that don't delete tags, the tags of approved releases remain.
+func isWaiting(pending repository.Inspection, c Candidate) bool {
+	if !pending.Exists() || pending.IsDenial() {
+		return false
+	}
+	platforms := pending.Index.Platforms()
+	for _, p := range platforms {
+		waiting := pending.At(p).Package(c.Release.Address, c.Release.Version).Digest
+		released := c.Existing.At(p).Package(c.Release.Address, c.Release.Version).Digest
+		if waiting == "" || waiting != released {
+			return true
+		}
+	}
+	return len(platforms) == 0
+}
+
+// recordOverride records the use of Force before the tag is written. If the registry can't
+// store referrers lists, nothing is recorded.
+func (c Candidate) recordOverride(ctx context.Context, repo repository.Repository) error {
+	if c.Override == "" || c.Index.Descriptor.Digest == "" {
+		return nil
+	}
+	if c.Index.Descriptor.Digest != c.Existing.Descriptor.Digest {
+		if err := repo.PushManifest(ctx, c.Index); err != nil {
+			return err
+		}
+	}
+	d := repository.NewDecision(repo, artifact.DecisionForce, artifact.VerdictAllow, c.Release.Address, c.Release.Version)
+	d.Reason = c.Override
+	err := repository.Record(ctx, repo, d, c.Index.Descriptor, c.Signer)
+	if errors.Is(err, repository.ErrNoReferrersList) {
+		return nil
+	}
+	return err
+}
+
+// settle deletes what a released index replaces if [Commit] did not write its tag, because
+// the tag was already right. tags contains the tags of the repository.
+func (c Candidate) settle(ctx context.Context, repo repository.Repository, released repository.Inspection, tags []string) error {
+	if slices.Contains(tags, artifact.PendingTag(c.Release.Version)) && c.Gates != nil {
+		if _, err := c.dropPending(ctx, repo, released); err != nil {
+			return err
+		}
+	}
+	return c.dropDenial(ctx, repo)
+}
+
+func (c Candidate) dropPending(ctx context.Context, repo repository.Repository, released repository.Inspection) (tagErr, err error) {
+	err = repository.Untag(ctx, repo, artifact.PendingTag(c.Release.Version), released.Digest, released)
+	if errors.Is(err, repository.ErrTagNotDeleted) || errors.Is(err, repository.ErrTagMoved) {
+		return err, nil
+	}
+	return nil, err
+}
+
+func (c Candidate) dropDenial(ctx context.Context, repo repository.Repository) error {
+	if c.Denial == nil {
+		return nil
+	}
+	return c.Denial.Remove(ctx, repo)
+}

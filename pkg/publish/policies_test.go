@@ -1,0 +1,287 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/tofu-oci/tofu-oci/internal/gate"
+	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// path is a way to get a release under the tag of its version.
+type path struct {
+	// isModule reports whether the release is a module, which has no signature.
+	isModule bool
+	// prepare creates the state of the repository in which the path starts.
+	prepare func(p *policies)
+	run     func(p *policies, o publish.Options) error
+}
+
+// policies is a cell of the matrix in TestPoliciesOnAllPaths.
+type policies struct {
+	*testing.T
+	*world
+	path path
+	to   *target
+	// from contains the release, or the module.
+	from *target
+}
+
+func (p *policies) promoteOptions(o publish.Options) approval.PromoteOptions {
+	return approval.PromoteOptions{Gates: o.Gates, Verify: o.Verify}
+}
+
+func (p *policies) must(err error) {
+	p.Helper()
+	if err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *policies) pushModule(to *target, content string, o module.PushOptions) (module.Result, error) {
+	files := []module.File{{Path: "main.tf", Size: int64(len(content)), Open: func(context.Context) (io.ReadCloser, error) {
+		return io.NopCloser(strings.NewReader(content)), nil
+	}}}
+	return module.Push(p.Context(), to.open(p.T), module.Package{Name: "vpc", Version: p.version, Files: files}, o)
+}
+
+// decided returns the address for decisions.
+func (p *policies) decided() provider.Address {
+	if p.path.isModule {
+		return provider.ModuleAddress("vpc")
+	}
+	return p.address
+}
+
+// store publishes the release or, if other is set, a release with other zips.
+func (p *policies) store(to *target, other bool, o publish.Options) {
+	p.Helper()
+	if p.path.isModule {
+		content := map[bool]string{true: "# other", false: "# module"}[other]
+		_, err := p.pushModule(to, content, module.PushOptions{Stage: o.Stage, Force: o.Force})
+		p.must(err)
+		return
+	}
+	w := p.world
+	if other {
+		w = newWorld(p.T, origintest.Options{})
+		w.zips[haiku] = zipOf(p.T, "republished")
+		w.offer(p.T, w.release(all...))
+	}
+	_, err := w.run(p.T, to, o)
+	p.must(err)
+}
+
+func (p *policies) deny() {
+	p.Helper()
+	_, err := approval.Deny(p.Context(), p.to.open(p.T), p.decided(), p.version, approval.DenyOptions{Reason: "withdrawn"})
+	p.must(err)
+}
+
+// unpublished hides that a source contains published releases, as for local builds.
+type unpublished struct{ provider.Source }
+
+var paths = map[string]path{
+	"mirror": {run: func(p *policies, o publish.Options) error {
+		_, err := p.world.run(p.T, p.to, o)
+		return err
+	}},
+	"publish": {run: func(p *policies, o publish.Options) error {
+		_, err := publish.Release(p.Context(), unpublished{p.source()}, p.to.open(p.T), p.world.address, p.version, o)
+		return err
+	}},
+	"copy": {run: func(p *policies, o publish.Options) error {
+		_, err := p.copy(p.T, p.from, p.to, o)
+		return err
+	}},
+	"import": {run: func(p *policies, o publish.Options) error {
+		o.Import = true
+		_, err := p.copy(p.T, p.from, p.to, o)
+		return err
+	}},
+	"promote": {prepare: func(p *policies) { p.store(p.to, false, publish.Options{Stage: true}) }, run: func(p *policies, o publish.Options) error {
+		_, err := approval.Promote(p.Context(), p.to.open(p.T), p.world.address, p.version, p.promoteOptions(o))
+		return err
+	}},
+	"restore": {prepare: func(p *policies) {
+		p.store(p.to, false, publish.Options{})
+		_, err := repository.Prune(p.Context(), p.to.open(p.T), p.version, "")
+		p.must(err)
+	}, run: func(p *policies, o publish.Options) error {
+		_, err := approval.Restore(p.Context(), p.to.open(p.T), p.world.address, p.version, publish.ActionMirror, p.promoteOptions(o))
+		return err
+	}},
+	"module push": {isModule: true, run: func(p *policies, o publish.Options) error {
+		_, err := p.pushModule(p.to, "# module", module.PushOptions{Gates: o.Gates, Latest: true})
+		return err
+	}},
+	"module copy": {isModule: true, run: func(p *policies, o publish.Options) error {
+		o.Verify = nil
+		_, err := p.publisher().Copy(p.Context(), p.from.open(p.T), p.to.open(p.T), p.decided(), p.version, o)
+		return err
+	}},
+	"module promote": {isModule: true, prepare: func(p *policies) { p.store(p.to, false, publish.Options{Stage: true}) }, run: func(p *policies, o publish.Options) error {
+		_, err := approval.Promote(p.Context(), p.to.open(p.T), p.decided(), p.version, approval.PromoteOptions{Gates: o.Gates})
+		return err
+	}},
+}
+
+// rules are the rows of the matrix. The outcome is the kind of error, if any, and the tags
+// of the version that exist afterwards.
+var rules = map[string]struct {
+	apply func(p *policies, o *publish.Options)
+	// outcome is the outcome of all paths that except doesn't contain. An empty string in
+	// except means that the rule doesn't apply to the path.
+	outcome string
+	except  map[string]string
+}{
+	"none": {outcome: "1.2.3"},
+	"denied": {func(p *policies, _ *publish.Options) {
+		if p.path.prepare == nil {
+			p.store(p.to, false, publish.Options{Stage: true})
+		}
+		p.deny()
+	}, "denied denied-1.2.3", map[string]string{"restore": "denied denied-1.2.3 pruned-1.2.3"}},
+	"pending": {func(p *policies, _ *publish.Options) {
+		p.store(p.to, false, publish.Options{Stage: true})
+	}, "pending-1.2.3", map[string]string{"promote": "1.2.3", "module promote": "1.2.3", "restore": "1.2.3"}},
+	"held by a gate": {func(p *policies, o *publish.Options) {
+		g, _ := gateOf(p.T, holds)
+		o.Gates = gate.Gates{g}
+	}, "pending-1.2.3", map[string]string{"promote": "held pending-1.2.3", "module promote": "held pending-1.2.3", "restore": "held pruned-1.2.3"}},
+	"gate denies": {func(p *policies, o *publish.Options) {
+		g, _ := gateOf(p.T, denies)
+		o.Gates = gate.Gates{g}
+	}, "denied", map[string]string{"promote": "denied pending-1.2.3", "module promote": "denied pending-1.2.3", "restore": "denied pruned-1.2.3"}},
+	"gate crashes": {func(p *policies, o *publish.Options) {
+		g, _ := gateOf(p.T, "crash")
+		o.Gates = gate.Gates{g}
+	}, "held pending-1.2.3", map[string]string{"restore": "held pruned-1.2.3"}},
+	"unsigned": {func(_ *policies, o *publish.Options) {
+		o.Verify = trust.Policy{Mode: trust.ModeRequire}.Verify
+	}, "refused", map[string]string{
+		"promote": "refused pending-1.2.3", "restore": "refused pruned-1.2.3", "module push": "", "module copy": "", "module promote": "",
+	}},
+	"other bytes": {func(p *policies, o *publish.Options) {
+		o.Recheck = true
+		p.store(p.to, true, publish.Options{Force: true})
+	}, "conflict 1.2.3", map[string]string{"promote": "conflict 1.2.3 pending-1.2.3", "module promote": "conflict 1.2.3 pending-1.2.3", "restore": "1.2.3"}},
+}
+
+// TestPoliciesOnAllPaths checks that denials, waiting approvals, gates, signatures, and
+// conflicts have the same effect on each path to the tag of a version, and in each kind of
+// repository.
+func TestPoliciesOnAllPaths(t *testing.T) {
+	t.Parallel()
+	patience.SkipIfShort(t)
+	for kind, o := range map[string]*registrytest.Options{
+		"layout": nil, "registry": {}, "immutable tags": {ImmutableTags: true}, "no deletion": {NoDelete: http.StatusMethodNotAllowed},
+	} {
+		for name, path := range paths {
+			for rule, row := range rules {
+				want, excepted := row.except[name]
+				if !excepted {
+					want = row.outcome
+				}
+				cannotPrune := name == "restore" && kind == "no deletion"
+				if want == "" || cannotPrune {
+					continue
+				}
+				t.Run(kind+"/"+name+"/"+rule, func(t *testing.T) {
+					t.Parallel()
+					p := &policies{T: t, world: newWorld(t, origintest.Options{}), path: path}
+					if p.from = p.layout(t); !path.isModule || name == "module copy" {
+						p.store(p.from, false, publish.Options{})
+					}
+					if p.to = p.layout(t); o != nil {
+						p.to = p.registry(t, *o)
+					}
+					if path.prepare != nil {
+						path.prepare(p)
+					}
+					var options publish.Options
+					if row.apply != nil {
+						row.apply(p, &options)
+					}
+					got := strings.TrimSpace(outcome(path.run(p, options)) + " " + strings.Join(p.existing(kind), " "))
+					if got != want {
+						t.Errorf("got %q, want %q", got, want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// outcome returns the kind of an error.
+func outcome(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, new(*repository.DeniedError)):
+		return "denied"
+	case errors.As(err, new(*publish.HeldError)):
+		return "held"
+	case errors.As(err, new(*repository.ConflictError)):
+		return "conflict"
+	case errors.As(err, new(*trust.RefusedError)):
+		return "refused"
+	}
+	return err.Error()
+}
+
+// existing returns the tags of the version. If the repository can't delete tags, pending tags
+// that point to the release or to the denial don't count.
+func (p *policies) existing(kind string) (tags []string) {
+	p.Helper()
+	repo := p.to.open(p.T)
+	live := p.to.at(p.T, "1.2.3")
+	for _, tag := range []string{"1.2.3", "pending-1.2.3", "denied-1.2.3", "pruned-1.2.3"} {
+		i, err := repository.Inspect(p.Context(), repo, tag, repository.DepthIndex)
+		p.must(err)
+		isLeft := tag == artifact.PendingTag(p.version) && (i.Digest == live || i.IsDenial())
+		if i.Exists() && (kind != "no deletion" || !isLeft) {
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// TestOlderModuleKeepsLatest checks that a copy of an older version, such as from an older
+// bundle, doesn't move the latest tag back.
+func TestOlderModuleKeepsLatest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	p := &policies{T: t, world: w, path: paths["module copy"], to: w.layout(t), from: w.layout(t)}
+	copyFrom := func(version, content string) {
+		t.Helper()
+		v, err := provider.ParseVersion(version)
+		p.must(err)
+		p.version = v
+		_, err = p.pushModule(p.from, content, module.PushOptions{Latest: true})
+		p.must(err)
+		p.must(p.path.run(p, publish.Options{}))
+	}
+	copyFrom("1.2.3", "# 1")
+	copyFrom("1.10.0", "# 2")
+	newest := p.to.at(t, "1.10.0")
+	older := w.layout(t)
+	p.from = older
+	copyFrom("1.9.0", "# 1.9")
+	if got := p.to.at(t, "latest"); got != newest || p.to.at(t, "1.9.0") == "" {
+		t.Errorf("latest is %s, want %s", got, newest)
+	}
+}
