@@ -3,8 +3,11 @@ package mirror
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -14,6 +17,9 @@ import (
 // Copy is like [Run], but copies releases byte for byte from the repositories that from
 // returns. It copies each release with [publish.Publisher.Copy], and considers only
 // versions that have tags. It calls from only once for each provider.
+//
+// A version that its source denies is also denied in the target, if the target has it. See
+// [approval.Withdraw].
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
 		return errors.New("copying: a source and Options.Target are required")
@@ -25,8 +31,32 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 		if err != nil {
 			return publish.Result{}, err
 		}
-		return o.Publisher.Copy(ctx, source, repo, a, v, options)
+		done, err := o.Publisher.Copy(ctx, source, repo, a, v, options)
+		return o.withdraw(ctx, source, repo, options, done, err)
 	})
+}
+
+// withdraw denies a version in the target if its source denies it and the target has it.
+// See [approval.Withdraw]. It returns the result and the error of the copy, extended by its
+// own.
+func (o Options) withdraw(ctx context.Context, from repository.Reader, to repository.Repository, p publish.Options, done publish.Result, err error) (publish.Result, error) {
+	denied, isDenied := errors.AsType[*repository.DeniedError](err)
+	record := done.Denial
+	if isDenied {
+		record = &denied.Record
+	}
+	if record == nil || record.Repository != from.String() || from.String() == to.String() {
+		return done, err
+	}
+	tags, unlisted := o.Publisher.Reader(to).Tags(ctx)
+	if has := slices.Contains(tags, artifact.Tag(done.Version)) || slices.Contains(tags, artifact.PendingTag(done.Version)); unlisted == nil && !has {
+		return done, err
+	}
+	withdrawn, failed := approval.Withdraw(ctx, to, done.Address, done.Version, *record, approval.DenyOptions{Aliases: p.Aliases, DryRun: p.DryRun, Signer: p.RecordSigner})
+	if withdrawn != nil && done.Denial != nil {
+		done.Denial = withdrawn
+	}
+	return done, errors.Join(err, failed)
 }
 
 // openOnce returns a function that opens each provider's repository, and lists the

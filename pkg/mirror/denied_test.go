@@ -81,32 +81,51 @@ func TestRunDenied(t *testing.T) {
 	}
 }
 
-// TestCopyDenied checks that versions that the source denies are skipped. The tags of
-// each repository are listed only once.
+// TestCopyDenied checks that versions that the source denies are skipped or, if the target
+// has them, denied there, too. The tags of each repository are listed only once unless a
+// version is denied.
 func TestCopyDenied(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	from := newWorld(t, registrytest.Options{}, 4, 1000)
 	from.run(t, from.source(), mirror.Options{})
-	from.deny(t, "1.3.0")
 	to := newWorld(t, registrytest.Options{}, 0, 1000)
 	to.address = from.address
-	before := from.registry.Requests()[registrytest.Tags]
 	open := func(a provider.Address) (repository.Reader, error) {
 		repo, _, err := from.target(a)
 		return repo, err
 	}
-	var got []string
-	err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, OnResult: func(r mirror.Result) {
-		got = append(got, r.Item.Version.String()+" "+string(r.Published.Status))
-		if r.Published.Status == publish.Denied && !strings.HasPrefix(r.Repository, from.atRegistry.host) {
-			t.Errorf("denied by %s", r.Repository)
+	copyAll := func(denied string, want ...string) {
+		t.Helper()
+		var got []string
+		before, beforeTo := from.registry.Requests()[registrytest.Tags], to.registry.Requests()[registrytest.Tags]
+		err := mirror.Copy(t.Context(), open, []provider.Requirement{{Address: from.address}}, mirror.Options{Target: to.target, OnResult: func(r mirror.Result) {
+			got = append(got, r.Item.Version.String()+" "+string(r.Published.Status))
+			if r.Err != nil {
+				t.Error(r.Err)
+			}
+			if r.Published.Status == publish.Denied && !strings.HasPrefix(r.Repository, denied) {
+				t.Errorf("denied by %s", r.Repository)
+			}
+		}})
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v", got, err)
 		}
-	}})
-	if want := []string{"1.3.0 denied", "1.2.0 created", "1.1.0 created", "1.0.0 created"}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("got %v, %v", got, err)
+		lists, listsTo := from.registry.Requests()[registrytest.Tags]-before, to.registry.Requests()[registrytest.Tags]-beforeTo
+		if lists != 1 || listsTo != 1 && denied != to.atRegistry.host {
+			t.Errorf("the source was listed %d times, the target %d times", lists, listsTo)
+		}
 	}
-	if lists := from.registry.Requests()[registrytest.Tags] - before; lists != 1 || to.registry.Requests()[registrytest.Tags] != 1 {
-		t.Errorf("the source was listed %d times, the target %d times", lists, to.registry.Requests()[registrytest.Tags])
+	copyAll("", "1.3.0 created", "1.2.0 created", "1.1.0 created", "1.0.0 created")
+	from.deny(t, "1.3.0")
+	copyAll(to.atRegistry.host, "1.3.0 denied", "1.2.0 unchanged", "1.1.0 unchanged", "1.0.0 unchanged")
+	repo, _, err := to.target(from.address)
+	if err != nil {
+		t.Fatal(err)
 	}
+	tags, err := repo.Tags(t.Context())
+	if err != nil || slices.Contains(tags, "1.3.0") || !slices.Contains(tags, "denied-1.3.0") {
+		t.Errorf("tags %v, %v", tags, err)
+	}
+	copyAll(from.atRegistry.host, "1.3.0 denied", "1.2.0 unchanged", "1.1.0 unchanged", "1.0.0 unchanged")
 }

@@ -261,17 +261,26 @@ func (x *applier) restore(ctx context.Context, repo repository.Repository, a Act
 	return err // an error about the pruned tag is harmless
 }
 
-// deny denies a version because of a deny block. The reason comes from the block, not from
-// the plan.
+// deny denies a version because of a deny block or, if the action has a source, because the
+// source denies it. The reason comes from the block or the source, not from the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
+	o := approval.DenyOptions{Aliases: x.wanted[a.Provider].Settings.Aliases}
+	if a.Source != "" {
+		record, denied, err := repository.ReadDenial(ctx, x.opened[a.Source], a.Version)
+		if err == nil && !denied {
+			err = fmt.Errorf("%s does not deny this version", a.Source)
+		}
+		if err == nil {
+			_, err = approval.Withdraw(ctx, repo, storedAs(a.Provider, repo), a.Version, record, o)
+		}
+		return err
+	}
 	i := slices.IndexFunc(x.Declaration.Denials, func(block Denial) bool { return block.Denies(a.Provider, a.Version) })
 	if i < 0 {
 		return errors.New("the declaration does not deny this version")
 	}
-	block := x.Declaration.Denials[i]
-	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, approval.DenyOptions{
-		Reason: block.Reason, By: block.By, Aliases: x.wanted[a.Provider].Settings.Aliases,
-	})
+	o.Reason, o.By = x.Declaration.Denials[i].Reason, x.Declaration.Denials[i].By
+	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
 	if err == nil && done.VersionTagError != nil {
 		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
 	}

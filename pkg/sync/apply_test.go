@@ -402,6 +402,29 @@ func TestApplyDenies(t *testing.T) {
 	}
 }
 
+// TestApplyCopiesDenials checks that a version that a person denies in one target is also
+// denied in the targets to which it was copied.
+func TestApplyCopiesDenials(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"}, sync.Target{Name: "edge", From: "dr"})
+	m.publish(t, "rocket", "1.0.0", "1.1.0")
+	m.want(t, "rocket", sync.Settings{})
+	m.expect(t, "mirror main 1.1.0, copy dr 1.1.0, copy edge 1.1.0, mirror main 1.0.0, copy dr 1.0.0, copy edge 1.0.0")
+	v := nouns.Version(t, "1.1.0")
+	_, err := approval.Deny(t.Context(), m.repository(t, "main/rocket"), nouns.Address(t, m.fromHost+"/acme/rocket"), v, approval.DenyOptions{Reason: "phones home", By: "jane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.expect(t, "skip main 1.1.0, deny dr 1.1.0, deny edge 1.1.0")
+	for _, repo := range []string{"dr/rocket", "edge/rocket"} {
+		record, exists, err := repository.ReadDenial(t.Context(), m.repository(t, repo), v)
+		if err != nil || !exists || record.Reason != "phones home" || record.By != "jane" || strings.Contains(" "+m.tags(t, repo)+" ", " 1.1.0 ") {
+			t.Errorf("%s: %+v %t %v, tags %s", repo, record, exists, err, m.tags(t, repo))
+		}
+	}
+	m.expect(t, "skip main 1.1.0, skip dr 1.1.0, skip edge 1.1.0")
+}
+
 // TestApplyPrunes checks the stages of pruning, and that restored versions are
 // complete.
 func TestApplyPrunes(t *testing.T) {

@@ -155,6 +155,17 @@ func (d *decider) decideTarget(i int) {
 			s.changed[v] = true
 		}
 	}
+	// Denials travel with copies.
+	for _, v := range newestFirst(s.tagged, s.pending) {
+		source := d.deniedIn(d.targets[i].from, v)
+		if s.changed[v] || source < 0 || s.denied[v] && !s.tagged[v] {
+			continue
+		}
+		a := d.action(i, v)
+		a.Source, a.Locked = d.targets[source].repository, d.lockedBy(v)
+		d.add(a, Deny, fmt.Sprintf("denied in target %q", d.targets[source].name))
+		s.changed[v], s.denied[v] = true, true
+	}
 	if d.targets[i].unlisted && slices.ContainsFunc(d.denials, func(b Denial) bool { return b.Pattern.Match(d.wanted.Address) }) {
 		d.failTarget(i, "", errUnlisted)
 	}
@@ -218,13 +229,17 @@ func (d *decider) denial(v provider.Version) (Denial, bool) {
 // isDenied reports whether a version is denied by a deny block, in the given target, or
 // in one of the target's sources.
 func (d *decider) isDenied(i int, v provider.Version) bool {
-	for ; i >= 0; i = d.targets[i].from {
-		if d.states[i].denied[v] {
-			return true
-		}
-	}
 	_, denied := d.denial(v)
-	return denied
+	return denied || d.deniedIn(i, v) >= 0
+}
+
+// deniedIn returns the index of the first target that denies a version: the given target,
+// or one of its sources. If there is none, deniedIn returns -1.
+func (d *decider) deniedIn(i int, v provider.Version) int {
+	for i >= 0 && !d.states[i].denied[v] {
+		i = d.targets[i].from
+	}
+	return i
 }
 
 // lockedBy returns the lock files that select a version.

@@ -160,7 +160,7 @@ func TestDecide(t *testing.T) {
 			want: "hold main 2.0.0"},
 		"the source is down":             {settings: newest, origin: "1.0.0", mainErr: down, copy: has(""), want: "fail main, fail dr"},
 		"the source denies it":           {settings: newest, origin: "1.0.0", main: "denied-1.0.0", copy: has(""), want: "skip main 1.0.0, skip dr 1.0.0"},
-		"the source of others is denied": {settings: copies, origin: "1.0.0", main: "1.0.0 denied-1.0.0", copy: has("1.0.0"), want: "skip dr 1.0.0"},
+		"the source of others is denied": {settings: copies, origin: "1.0.0", main: "1.0.0 denied-1.0.0", copy: has("1.0.0"), want: "deny dr 1.0.0"},
 		// Denials
 		"denied in the repository":    {settings: newest, origin: "2.0.0 1.0.0", main: "denied-2.0.0", want: "skip main 2.0.0, mirror main 1.0.0"},
 		"a future version is denied":  {settings: newest, origin: "2.0.0 1.0.0", deny: ">= 2", want: "skip main 2.0.0, mirror main 1.0.0"},

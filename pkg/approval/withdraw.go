@@ -1,0 +1,33 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// Withdraw denies a version in a repository because the repository that it was copied from
+// denies it. record is the denial in that repository. The new record contains the same
+// reason and person. If the repository doesn't have the version, Withdraw does nothing, and
+// denied is nil.
+//
+// If the tag of the version can't be deleted, the error wraps
+// [repository.ErrTagNotDeleted], because clients can still install the version. Withdraw
+// also returns the errors of [Deny].
+func Withdraw(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, record repository.DecisionRecord, o DenyOptions) (denied *repository.DecisionRecord, err error) {
+	o.Reason, o.By = record.Reason, record.By
+	r, err := Deny(ctx, repo, a, v, o)
+	switch {
+	case errors.Is(err, provider.ErrVersionNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("version is denied in %s, but not in %s: %w", record.Repository, repo, err)
+	case r.VersionTagError != nil:
+		return r.Record, fmt.Errorf("version is denied in %s, but its tag %s still exists in %s: %w", record.Repository, artifact.Tag(v), repo, r.VersionTagError)
+	}
+	return r.Record, nil
+}
