@@ -61,7 +61,7 @@ type denying struct {
 func (d denying) run(ctx context.Context) (Result, error) {
 	r := Result{Address: d.address, Version: d.version, Status: publish.Denied, Tag: artifact.DeniedTag(d.version)}
 	denial := repository.NewDecision(d.repo, artifact.DecisionDeny, artifact.VerdictDeny, d.address, d.version)
-	denial.Reason, denial.By, denial.Packages = d.options.Reason, d.options.By, map[string]digest.Digest{}
+	denial.Reason, denial.By = d.options.Reason, d.options.By
 	if err := denial.Check(); err != nil {
 		return r, err
 	}
@@ -198,11 +198,7 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 // pack creates the denial, and describes it in the result.
 func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = d.packages(subject)
-	for _, p := range r.Packages {
-		if p.Digest != "" {
-			denial.Packages[p.Platform.String()] = p.Digest
-		}
-	}
+	denial.Packages = artifact.PackageDigests(r.Packages)
 	packed, err := denial.Pack(subject.Descriptor, d.options.Signer)
 	r.Digest = packed.Manifest.Descriptor.Digest
 	r.Record = &repository.DecisionRecord{Decision: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}

@@ -21,14 +21,14 @@ func History(ctx context.Context, repo repository.Reader, a provider.Address, v 
 	if err != nil {
 		return nil, err
 	}
-	index := denial.Index
+	index, r := denial.Index, provider.Release{Address: a, Version: v}
 	for _, tag := range []string{artifact.Tag(v), artifact.PendingTag(v), artifact.PrunedTag(v)} {
 		i, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
 		if err != nil {
 			return nil, err
 		}
 		if i.Exists() && !i.IsDenial() {
-			index = i.Digest
+			index, r.Packages = i.Digest, decision{address: a, version: v}.packages(i)
 			break
 		}
 	}
@@ -39,26 +39,39 @@ func History(ctx context.Context, repo repository.Reader, a provider.Address, v 
 	if index != "" {
 		records, err = repository.Decisions(ctx, repo, index)
 	}
-	records = Examine(records, repo, a, v, index)
+	records = Examine(records, repo, r, index)
 	listed := func(r repository.DecisionRecord) bool { return r.Digest == denial.Digest }
 	if denied && !slices.ContainsFunc(records, listed) { // the tag denies the version even if its record is lost
-		denial = Examine([]repository.DecisionRecord{denial}, repo, a, v, denial.Index)[0]
+		denial = Examine([]repository.DecisionRecord{denial}, repo, r, denial.Index)[0]
 		denial.Foreign = false
 		records = append(records, denial)
 	}
 	return records, err
 }
 
-// Examine sets Key and Foreign in the records about an index, and removes statements,
+// Examine sets Key and Foreign in the records about a release, and removes statements,
 // signatures, and keys, which can be large. It changes the records in place.
-func Examine(records []repository.DecisionRecord, repo repository.Reader, a provider.Address, v provider.Version, index digest.Digest) []repository.DecisionRecord {
-	about := repository.NewDecision(repo, "", "", a, v)
-	about.Index = index
+func Examine(records []repository.DecisionRecord, repo repository.Reader, release provider.Release, index digest.Digest) []repository.DecisionRecord {
+	about := repository.About(repo, release, index)
 	for i := range records {
 		r := &records[i]
 		r.Key = trust.Keyring{}.DecisionSigner(artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys})
-		r.Foreign = !r.IsAbout(about)
+		r.Foreign = !appliesTo(r.Decision, about)
 		r.Statement, r.Signature, r.Keys = nil, nil, nil
 	}
 	return records
+}
+
+// appliesTo reports whether a decision applies to a release, or at least to one of its zips.
+func appliesTo(d, about artifact.Decision) bool {
+	if d.IsAbout(about) {
+		return true
+	}
+	for platform, zip := range about.Packages {
+		about.Packages = map[string]digest.Digest{platform: zip}
+		if d.IsAbout(about) {
+			return true
+		}
+	}
+	return false
 }

@@ -174,7 +174,7 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 	o := p.options
 	requested := o.Reason != "" || o.By != "" || o.Signer != nil
 	d := repository.NewDecision(p.repo, artifact.DecisionPromote, artifact.VerdictAllow, p.address, p.version)
-	d.Reason, d.By, d.Index = o.Reason, o.By, i.Digest
+	d.Reason, d.By, d.Index, d.Packages = o.Reason, o.By, i.Digest, artifact.PackageDigests(r.Packages)
 	switch {
 	case r.Status == publish.Replaced || r.Record != nil:
 		d.Kind = artifact.DecisionForce

@@ -72,7 +72,7 @@ type Decision struct {
 	Provider   string        `json:"provider"`
 	Version    string        `json:"version"`
 	Index      digest.Digest `json:"index"`
-	// Packages maps platforms to the digests of their zips. It is only informational.
+	// Packages maps platforms to the digests of their zips. See [PackageDigests].
 	Packages map[string]digest.Digest `json:"packages,omitempty"`
 	Time     time.Time                `json:"time"`
 }
@@ -124,10 +124,31 @@ func (d Decision) Repeats(other Decision) bool {
 		d.IsAbout(other)
 }
 
-// IsAbout reports whether two decisions concern the same release in the same
-// repository.
+// IsAbout reports whether a decision applies to the release of another decision in the
+// same repository: to its index, or to all of its zips. Therefore, a decision still applies
+// if documents are added to the release, but not to zips that are added.
 func (d Decision) IsAbout(other Decision) bool {
-	return d.Repository == other.Repository && d.Provider == other.Provider && d.Version == other.Version && d.Index == other.Index
+	return d.Repository == other.Repository && d.Provider == other.Provider && d.Version == other.Version &&
+		(d.Index == other.Index || d.covers(other.Packages))
+}
+
+// covers reports whether the decision is about all of the zips.
+func (d Decision) covers(zips map[string]digest.Digest) bool {
+	for platform, zip := range zips {
+		if zip == "" || d.Packages[platform] != zip {
+			return false
+		}
+	}
+	return len(zips) > 0
+}
+
+// PackageDigests returns the Packages of a decision about a release.
+func PackageDigests(packages []provider.Package) map[string]digest.Digest {
+	zips := map[string]digest.Digest{}
+	for _, p := range packages {
+		zips[p.Platform.String()] = p.Digest
+	}
+	return zips
 }
 
 // Pack builds the manifest of a decision. The subject of the manifest is the index. If
@@ -145,21 +166,30 @@ func (d Decision) Pack(index ocispec.Descriptor, signer Signer) (Referrer, error
 	if len(data) > maxStatement {
 		return Referrer{}, fmt.Errorf("decision exceeds %d bytes", maxStatement)
 	}
-	// Decisions about the same index need different names.
-	statement := NewDocument(d.Kind+"-"+digest.FromBytes(data).Encoded()[:12]+".json", typeRecord, data)
-	annotations := map[string]string{annotationRecord: recordDecision}
+	signed := SignedDecision{Decision: d, Statement: data}
 	if signer == nil {
-		return packDocuments(statement, index, annotations)
+		return signed.Repack(index)
 	}
-	signature, err := signer.Sign(data)
-	if err != nil {
+	if signed.Signature, err = signer.Sign(data); err != nil {
 		return Referrer{}, err
 	}
-	keys := signer.Keys()
-	if len(signature) > maxDecisionSignature || len(keys) > maxDecisionKeys {
+	signed.Keys = signer.Keys()
+	if len(signed.Signature) > maxDecisionSignature || len(signed.Keys) > maxDecisionKeys {
 		return Referrer{}, fmt.Errorf("the signing key exceeds %d bytes; export it with gpg --export-secret-keys --export-options export-minimal", maxDecisionKeys)
 	}
-	return packDocuments(statement, index, annotations, NewDocument(statement.Name+".sig", MediaTypeSignature, signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, keys))
+	return signed.Repack(index)
+}
+
+// Repack builds the manifest of a recorded decision with another index as its subject. The
+// statement and its signature stay the same.
+func (d SignedDecision) Repack(index ocispec.Descriptor) (Referrer, error) {
+	// Decisions about the same index need different names.
+	statement := NewDocument(d.Kind+"-"+digest.FromBytes(d.Statement).Encoded()[:12]+".json", typeRecord, d.Statement)
+	var more []provider.Document
+	if d.Signature != nil {
+		more = []provider.Document{NewDocument(statement.Name+".sig", MediaTypeSignature, d.Signature), NewDocument(statement.Name+".keys.asc", MediaTypeKeys, d.Keys)}
+	}
+	return packDocuments(statement, index, map[string]string{annotationRecord: recordDecision}, more...)
 }
 
 // MayBeDecision reports whether an entry in a referrers list can be a decision of one of

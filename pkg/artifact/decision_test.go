@@ -154,11 +154,42 @@ func TestDecisionRepeats(t *testing.T) {
 		"gate": func(d *artifact.Decision) { d.Gate = "x" }, "reason": func(d *artifact.Decision) { d.Reason = "x" },
 		"name":       func(d *artifact.Decision) { d.By = "x" },
 		"repository": func(d *artifact.Decision) { d.Repository = "x" }, "provider": func(d *artifact.Decision) { d.Provider = "x" },
-		"version": func(d *artifact.Decision) { d.Version = "x" }, "index": func(d *artifact.Decision) { d.Index = "x" },
+		"version": func(d *artifact.Decision) { d.Version = "x" }, "index": func(d *artifact.Decision) { d.Index, d.Packages = "x", nil },
 	} {
 		other := denied
 		if change(&other); denied.Repeats(other) {
 			t.Errorf("the %s makes no difference", name)
+		}
+	}
+}
+
+// TestDecisionIsAbout checks which releases a decision applies to.
+func TestDecisionIsAbout(t *testing.T) {
+	t.Parallel()
+	plan9, haiku := denied.Packages["plan9_mips64"], denied.Packages["haiku_riscv64"]
+	for name, test := range map[string]struct {
+		index digest.Digest
+		zips  map[string]digest.Digest
+		want  bool
+	}{
+		"the index":                {denied.Index, nil, true},
+		"the index, other zips":    {denied.Index, map[string]digest.Digest{"plan9_mips64": haiku}, true},
+		"the zips":                 {"other", map[string]digest.Digest{"plan9_mips64": plan9, "haiku_riscv64": haiku}, true},
+		"one of the zips":          {"other", map[string]digest.Digest{"haiku_riscv64": haiku}, true},
+		"an added platform":        {"other", map[string]digest.Digest{"plan9_mips64": plan9, "zos_s390x": haiku}, false},
+		"another zip":              {"other", map[string]digest.Digest{"plan9_mips64": haiku}, false},
+		"an unknown zip":           {"other", map[string]digest.Digest{"plan9_mips64": plan9, "haiku_riscv64": ""}, false},
+		"an unknown platform, too": {"other", map[string]digest.Digest{"zos_s390x": ""}, false},
+		"nothing":                  {"other", nil, false},
+	} {
+		about := denied
+		about.Index, about.Packages = test.index, test.zips
+		if got := denied.IsAbout(about); got != test.want {
+			t.Errorf("%s: got %t", name, got)
+		}
+		about.Repository = "ghcr.io/acme/other"
+		if denied.IsAbout(about) {
+			t.Errorf("%s: applies to another repository", name)
 		}
 	}
 }

@@ -91,7 +91,7 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 // candidate returns the release for [Commit].
 func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 	c := Candidate{
-		Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Stage: f.stage, Held: f.held,
+		Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Extended: f.stored, Stage: f.stage, Held: f.held,
 		Denial: f.denial, Pending: j.allowsPending(), Override: j.override(f, r.Status), Gates: j.options.Gates,
 		Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 	}

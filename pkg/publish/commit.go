@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/opencontainers/go-digest"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -19,8 +20,9 @@ type Candidate struct {
 	// Release is the release for the gates. Its Address and Version identify the tag.
 	Release provider.Release
 	Index   artifact.Blob
-	// Existing is the content of the version's tag when the caller looked.
-	Existing repository.Inspection
+	// Existing is the content of the version's tag when the caller looked. Extended is the
+	// index that the release extends, which can be pending, or the zero value.
+	Existing, Extended repository.Inspection
 	// Stage specifies that the pending tag is written instead of the version's tag.
 	Stage bool
 	// Held is the reason that an earlier call of [Commit] held the release, so that the
@@ -64,7 +66,7 @@ type Committed struct {
 //	state   the denial and the pending release, as they are now
 //	decide  without I/O
 //	gates   allow, deny, or hold the release
-//	record  the use of Force
+//	record  the earlier decisions about the version, and the use of Force
 //	write   the tag
 //	settle  delete the denial and the pending tag that the release replaces
 //
@@ -80,6 +82,11 @@ func Commit(ctx context.Context, repo repository.Repository, c Candidate, write 
 	}
 	if c.Gates != nil && c.Held == nil {
 		if done.Held, err = c.Gates.Enforce(ctx, repo, c); err != nil || done.Held != nil && !c.Stage {
+			return done, err
+		}
+	}
+	for _, earlier := range c.replaced() {
+		if err := repository.CarryDecisions(ctx, repo, earlier, c.Index); err != nil {
 			return done, err
 		}
 	}
@@ -157,6 +164,16 @@ func isWaiting(pending repository.Inspection, c Candidate) bool {
 	return len(platforms) == 0
 }
 
+// replaced returns the indexes of the version that the candidate replaces.
+func (c Candidate) replaced() (indexes []digest.Digest) {
+	for _, i := range []repository.Inspection{c.Existing, c.Extended} {
+		if d := i.Descriptor.Digest; d != "" && d != c.Index.Descriptor.Digest && i.CheckFormat(c.Release.Address) == nil && !slices.Contains(indexes, d) {
+			indexes = append(indexes, d)
+		}
+	}
+	return indexes
+}
+
 // recordOverride records the use of Force before the tag is written. If the registry can't
 // store referrers lists, nothing is recorded.
 func (c Candidate) recordOverride(ctx context.Context, repo repository.Repository) error {
@@ -169,7 +186,7 @@ func (c Candidate) recordOverride(ctx context.Context, repo repository.Repositor
 		}
 	}
 	d := repository.NewDecision(repo, artifact.DecisionForce, artifact.VerdictAllow, c.Release.Address, c.Release.Version)
-	d.Reason = c.Override
+	d.Reason, d.Packages = c.Override, artifact.PackageDigests(c.Release.Packages)
 	err := repository.Record(ctx, repo, d, c.Index.Descriptor, c.Signer)
 	if errors.Is(err, repository.ErrNoReferrersList) {
 		return nil

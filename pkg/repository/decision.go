@@ -58,7 +58,7 @@ type DecisionRecord struct {
 	Statement, Signature, Keys []byte
 	// Key is the fingerprint of the primary key that made a valid signature, if any.
 	// The key isn't necessarily trusted. Foreign reports whether the statement is about
-	// a different release or repository. If so, the decision has no effect. Only
+	// a different repository, or a release without these zips. If so, the decision has no effect. Only
 	// approval.Examine sets these fields.
 	Key     string
 	Foreign bool
@@ -194,23 +194,58 @@ func sortDecisions(records []DecisionRecord) []DecisionRecord {
 }
 
 // DecisionsAbout returns the decisions by people about a release, oldest first. It skips
-// decisions whose statement is about a different release or repository.
-func DecisionsAbout(ctx context.Context, repo Reader, a provider.Address, v provider.Version, index digest.Digest) ([]artifact.SignedDecision, error) {
+// decisions that don't apply to the release. See [artifact.Decision.IsAbout].
+func DecisionsAbout(ctx context.Context, repo Reader, r provider.Release, index digest.Digest) ([]artifact.SignedDecision, error) {
 	records, err := Decisions(ctx, repo, index, personal...)
-	return Personal(records, repo, a, v, index), err
+	return Personal(records, repo, r, index), err
 }
 
 // Personal is like [DecisionsAbout], but selects the decisions from records that were
 // already read.
-func Personal(records []DecisionRecord, repo Reader, a provider.Address, v provider.Version, index digest.Digest) (found []artifact.SignedDecision) {
-	about := NewDecision(repo, "", "", a, v)
-	about.Index = index
+func Personal(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest) (found []artifact.SignedDecision) {
+	about := About(repo, r, index)
 	for _, r := range records {
 		if r.IsAbout(about) && slices.Contains(personal, r.Kind) {
-			found = append(found, artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys})
+			found = append(found, r.signed())
 		}
 	}
 	return found
+}
+
+// About returns a decision that identifies a release. See [artifact.Decision.IsAbout].
+func About(repo Reader, r provider.Release, index digest.Digest) artifact.Decision {
+	about := NewDecision(repo, "", "", r.Address, r.Version)
+	about.Index, about.Packages = index, artifact.PackageDigests(r.Packages)
+	return about
+}
+
+func (r DecisionRecord) signed() artifact.SignedDecision {
+	return artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys}
+}
+
+// CarryDecisions attaches the recorded decisions about an index to the index that replaces
+// it, so that the version keeps its history. If the registry can't store referrers lists,
+// CarryDecisions does nothing.
+func CarryDecisions(ctx context.Context, repo Repository, from digest.Digest, index artifact.Blob) error {
+	records, err := Decisions(ctx, repo, from)
+	if errors.Is(err, ErrNoReferrersList) {
+		return nil
+	}
+	var packed []artifact.Referrer
+	for _, r := range records {
+		referrer, failed := r.signed().Repack(index.Descriptor)
+		if failed != nil {
+			return failed
+		}
+		packed = append(packed, referrer)
+	}
+	if err == nil {
+		_, err = attach(ctx, repo, packed, index)
+	}
+	if err != nil {
+		return fmt.Errorf("keeping the recorded decisions: %w", err)
+	}
+	return nil
 }
 
 // readDecision reads the documents that a decision's manifest refers to. reserve is

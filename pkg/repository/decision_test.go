@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
@@ -114,7 +115,7 @@ func TestDecisionReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := repository.DecisionsAbout(t.Context(), w.open(), address, version, w.subject.Digest)
+	got, err := repository.DecisionsAbout(t.Context(), w.open(), provider.Release{Address: address, Version: version}, w.subject.Digest)
 	if err != nil || len(got) != 1 || got[0].Reason != "right" {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -22,10 +22,18 @@ func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i
 		return nil
 	}
 	policy.Decisions = func(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error) {
-		return repository.DecisionsAbout(ctx, i.repo, r.Address, r.Version, i.Digest)
+		return repository.DecisionsAbout(ctx, i.repo, r, i.Digest)
 	}
 	problem, _, err := rc.approvals.get(ctx, i.key(q, provider.Platform{}), func(ctx context.Context) (string, error) {
-		err := policy.CheckApproval(ctx, provider.Release{Address: q.address, Version: i.version})
+		// The annotations of the index don't prove which zips the release contains.
+		found, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
+		if err == nil {
+			r := provider.Release{Address: q.address, Version: i.version}
+			for _, p := range found.Index.Platforms() {
+				r.Packages = append(r.Packages, found.At(p).Package(q.address, i.version))
+			}
+			err = policy.CheckApproval(ctx, r)
+		}
 		if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 			return refused.Error(), nil
 		}

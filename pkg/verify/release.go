@@ -175,7 +175,7 @@ func (a *verification) release(ctx context.Context) error {
 		return err
 	}
 	a.sbom, a.referrers = hasSBOM(found, release, referrers.Documents), referrers.Documents
-	a.decisions = approval.Examine(referrers.Decisions, a.repo, a.address, a.version, found.Digest)
+	a.decisions = approval.Examine(referrers.Decisions, a.repo, release, found.Digest)
 	// 4. Compare the release with the origin registry.
 	if a.options.Origin != nil {
 		if err := a.against(ctx, found, a.verdict); err != nil {

@@ -237,9 +237,9 @@ func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecisi
 		return nil, provider.ErrWrongSource
 	}
 	if located.decided {
-		return repository.Personal(located.decisions, located.repo, r.Address, r.Version, located.index), nil
+		return repository.Personal(located.decisions, located.repo, r, located.index), nil
 	}
-	return repository.DecisionsAbout(ctx, located.repo, r.Address, r.Version, located.index)
+	return repository.DecisionsAbout(ctx, located.repo, r, located.index)
 }
 
 // WithDecisions returns a release for which [Decisions] returns the given decisions,
