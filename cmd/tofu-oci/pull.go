@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
@@ -50,6 +51,9 @@ func pullAction(cmd *command) error {
 		},
 		FailFast: cmd.c.Bool("fail-fast"),
 		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
+		OnWithdrawn: func(a provider.Address, v provider.Version) {
+			cmd.out.Warn("removed denied version %s %s from %s; its zips remain", a, v, cmd.c.String("dir"))
+		},
 	}
 	cached := source.NewCached(src, cmd.cache, source.CacheOptions{})
 	err = pull.Many(cmd.c.Context, cmd.limit(cached, selected), sink, selected.requirements, cmd.out.WatchPull(len(selected.requirements), cmd.sourceRepository, cmd.withRemedy, options))

@@ -2,6 +2,7 @@ package pull
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -26,6 +27,9 @@ type ManyOptions struct {
 	// all preceding requirements have finished. Calls are sequential and in the order
 	// of the requirements.
 	OnResult func(Pulled)
+	// OnWithdrawn, if not nil, is called for each version that the source denies, and that
+	// was therefore removed from the lists of a network mirror ([LayoutNetwork]).
+	OnWithdrawn func(provider.Address, provider.Version)
 }
 
 // Pulled is the result for a requirement.
@@ -41,6 +45,10 @@ type Pulled struct {
 // Many pulls the newest release for each requirement into a sink, concurrently. Failures
 // are passed to the callbacks and don't stop the other releases, unless FailFast is
 // set. If the context is canceled, Many starts no more releases and returns an error.
+//
+// If the sink is a network mirror, Many removes the providers' denied versions from its
+// lists, so that clients can't install versions that earlier runs have pulled. It keeps the
+// zips.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()
@@ -77,7 +85,22 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 		o.OnFinish(item)
 		return item, item.Err == nil || !o.FailFast
 	}, o.OnResult)
-	return ctx.Err()
+	// 3. Remove denied versions from a network mirror.
+	network, ok := sink.(*networkSink)
+	denied := provider.CapabilitiesOf(src).Denied
+	if !ok || denied == nil {
+		return ctx.Err()
+	}
+	var errs []error
+	for _, r := range wanted {
+		versions, _ := denied(ctx, r.Address) // Resolve returns the errors of the source
+		removed, err := network.lists.remove(ctx, r.Address, versions)
+		for _, v := range removed {
+			o.OnWithdrawn(r.Address, v)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, ctx.Err())...)
 }
 
 // complete replaces nil callbacks with functions that do nothing.
@@ -90,6 +113,9 @@ func (o ManyOptions) complete() ManyOptions {
 	}
 	if o.OnResult == nil {
 		o.OnResult = func(Pulled) {}
+	}
+	if o.OnWithdrawn == nil {
+		o.OnWithdrawn = func(provider.Address, provider.Version) {}
 	}
 	return o
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -76,6 +77,51 @@ func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 []string) 
 		}
 		return writeList(existing.indexPath, existing.index.with(p.Version))
 	})
+}
+
+// remove removes versions of a provider from index.json, and then deletes their documents,
+// so that index.json never lists a version whose document is missing. It returns the
+// versions that were listed, and keeps the zips.
+func (m *mirrorLists) remove(ctx context.Context, a provider.Address, versions []provider.Version) (removed []provider.Version, err error) {
+	if len(versions) == 0 {
+		return nil, nil
+	}
+	path, err := networkPath(m.dir, a, indexName)
+	if _, missing := os.Lstat(path); err != nil || missing != nil {
+		return nil, err
+	}
+	err = m.locked(ctx, func() error {
+		var index versionsList
+		if err := readList(path, &index); err != nil {
+			return err
+		}
+		for _, v := range versions {
+			if _, listed := index.Versions[v.String()]; listed {
+				delete(index.Versions, v.String())
+				removed = append(removed, v)
+			}
+		}
+		if len(removed) == 0 {
+			return nil
+		}
+		if err := writeList(path, index); err != nil {
+			return err
+		}
+		for _, v := range removed {
+			document, err := networkPath(m.dir, a, v.String()+".json")
+			if err == nil {
+				err = os.Remove(document)
+			}
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("removing denied versions from %s: %w", path, err)
+	}
+	return removed, nil
 }
 
 func (m *mirrorLists) read(p provider.Package) (existing lists, err error) {
