@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -164,4 +165,25 @@ func TestDeniedDuringRun(t *testing.T) {
 	if !ok || denied.Record.Reason != "second" || to.digest(t) != "" {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestOverrideOfUnchangedCopy checks that Force lifts a denial, and is recorded, even if the
+// target already has the release under its tag.
+func TestOverrideOfUnchangedCopy(t *testing.T) {
+	t.Parallel()
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		from := w.layout(t)
+		w.publish(t, from, publish.Created, publish.Options{})
+		w.wantCopy(t, from, to, publish.Created, publish.Options{})
+		index := to.digest(t)
+		if _, err := approval.Deny(t.Context(), to.open(t), w.address, w.version, approval.DenyOptions{Reason: "withdrawn"}); err != nil {
+			t.Fatal(err)
+		}
+		to.tag(t, "1.2.3", index) // another run has published the version at the same time
+		w.wantCopy(t, from, to, publish.Unchanged, publish.Options{Force: true})
+		records, err := repository.Decisions(t.Context(), to.open(t), index, artifact.DecisionForce)
+		if err != nil || len(records) != 1 || to.at(t, "denied-1.2.3") != "" {
+			t.Errorf("got %+v, %v, denied by %q", records, err, to.at(t, "denied-1.2.3"))
+		}
+	})
 }

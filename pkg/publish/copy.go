@@ -105,10 +105,21 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 			return done, cmp.Or(err, f.held.Failure())
 		}
 		if err == nil && !o.DryRun && !f.committed {
-			err = c.settle(ctx, f, done)
+			err = c.settleCopy(ctx, f, done)
 		}
 		return done.orDenied(o, c.explainMissing(ctx, err))
 	}
+}
+
+// settleCopy is like settle. It inspects the tag only if there is something to settle.
+func (c *copying) settleCopy(ctx context.Context, f facts, r Result) (err error) {
+	if f.denial == nil && r.Status != Replaced && !slices.Contains(f.tags, artifact.PendingTag(c.version)) {
+		return nil
+	}
+	if f.now, err = repository.Inspect(ctx, c.repo, artifact.Tag(c.version), repository.DepthIndex); err != nil {
+		return err
+	}
+	return c.settle(ctx, f, r)
 }
 
 // copying identifies the release to copy and its source.
