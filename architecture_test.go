@@ -62,7 +62,7 @@ var rows = map[string][]string{
 		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/gate", "internal/schedule", "internal/stricthcl", "internal/text",
 	},
 	"pkg/mirror":   {"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/bundle":   {"pkg/artifact", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/sums", "internal/atomicfile", "internal/bounded", "internal/memo", "internal/transfer"},
+	"pkg/bundle":   {"pkg/approval", "pkg/artifact", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/sums", "internal/atomicfile", "internal/bounded", "internal/memo", "internal/transfer"},
 	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/text", "internal/transfer"},
 	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/trust", "internal/bounded", "internal/schedule"},
 	"pkg/publish": {

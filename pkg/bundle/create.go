@@ -190,6 +190,9 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 	case slices.ContainsFunc(c.results, func(r mirror.Result) bool { return r.Err != nil }):
 		return ErrIncomplete
 	}
+	if err := c.addDenials(ctx, wanted); err != nil {
+		return err
+	}
 	slices.SortFunc(c.releases, func(a, b release) int {
 		return cmp.Or(cmp.Compare(a.address.String(), b.address.String()), cmp.Compare(a.name, b.name))
 	})
@@ -254,6 +257,58 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	}
 	c.releases = append(c.releases, one)
 	return r, nil
+}
+
+// addDenials adds the denials of the selected providers, except those that the receiver
+// already has, so that the receiver also denies versions from earlier bundles.
+func (c *collector) addDenials(ctx context.Context, wanted []provider.Requirement) error {
+	seen := map[provider.Address]bool{}
+	for _, r := range wanted {
+		a := r.Address
+		if seen[a] {
+			continue
+		}
+		seen[a] = true
+		from, err := c.options.From(a)
+		if err != nil {
+			return err
+		}
+		tags, err := from.Tags(ctx)
+		if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+			continue // not all registries can list tags
+		}
+		if err != nil {
+			return err
+		}
+		for _, v := range artifact.Tags(tags).Denied() {
+			if err := c.addDenial(ctx, from, a, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addDenial adds a denial, unless its record is lost.
+func (c *collector) addDenial(ctx context.Context, from repository.Reader, a provider.Address, v provider.Version) error {
+	tag := artifact.DeniedTag(v)
+	found, err := repository.Inspect(ctx, from, tag, repository.DepthIndex)
+	if _, known := c.options.Since.repository(a).Tags[tag]; err != nil || known || !found.IsDenial() {
+		return err
+	}
+	graph, err := found.ReadGraph(ctx, from)
+	if err != nil {
+		return err
+	}
+	one, err := c.release(a, tag, graph)
+	if err != nil {
+		return err
+	}
+	for _, d := range graph.Blobs {
+		c.sources[d.Digest] = from
+	}
+	c.releases = append(c.releases, one)
+	return nil
 }
 
 // isLatest reports whether a module's latest tag points to the given digest.

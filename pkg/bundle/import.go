@@ -17,6 +17,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/memo"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -101,7 +102,58 @@ func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Import
 	}
 	src := oci.New(func(a provider.Address) (repository.Reader, error) { return b.Reader(a, nil) })
 	err = mirror.RunWith(ctx, src, b.Requirements(), o, i.version)
-	return imported, err
+	return imported, errors.Join(err, i.withdraw(ctx, target, func(r mirror.Result) {
+		if o.OnFinish != nil {
+			o.OnFinish(r)
+		}
+		o.OnResult(r)
+	}))
+}
+
+// withdraw denies the versions that the sender denies and that the targets have.
+func (i *importer) withdraw(ctx context.Context, target func(provider.Address) (repository.Repository, publish.Options, error), report func(mirror.Result)) error {
+	for _, r := range i.bundle.Manifest.Repositories {
+		for _, t := range r.Tags {
+			denied := artifact.Tags{t.Name}.Denied()
+			if ctx.Err() != nil || len(denied) == 0 {
+				continue
+			}
+			repo, o, err := target(r.address)
+			if err != nil {
+				return err
+			}
+			v := denied[0]
+			record, err := i.withdrawOne(ctx, repo, r.address, v, o)
+			if record == nil && err == nil {
+				continue // the target doesn't have the version
+			}
+			result := mirror.Result{
+				Item: mirror.Item{Requirement: provider.Requirement{Address: r.address, Constraint: provider.ExactConstraint(v)}, Version: v}, Repository: repo.String(),
+				Published: publish.Result{Plan: publish.Plan{Address: r.address, Version: v, Status: publish.Denied, Tag: artifact.DeniedTag(v), Denial: record}}, Err: err,
+			}
+			if record != nil {
+				result.Published.Digest = record.Digest
+			}
+			report(result)
+		}
+	}
+	return ctx.Err()
+}
+
+func (i *importer) withdrawOne(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o publish.Options) (*repository.DecisionRecord, error) {
+	from, err := i.bundle.reader(a, repo)
+	if err != nil {
+		return nil, err
+	}
+	record, _, err := repository.ReadDenial(ctx, from, v)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := repo.Tags(ctx)
+	if has := slices.Contains(tags, artifact.Tag(v)) || slices.Contains(tags, artifact.PendingTag(v)); err == nil && !has || errors.Is(err, repository.ErrNoRepository) {
+		return nil, nil
+	}
+	return approval.Withdraw(ctx, repo, a, v, record, approval.DenyOptions{Aliases: o.Aliases, DryRun: o.DryRun, Signer: o.RecordSigner})
 }
 
 // checkRoom adds the size of the available content that is missing from an image layout

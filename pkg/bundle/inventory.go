@@ -40,7 +40,7 @@ type Imported struct {
 // StoredRepository lists the content of a receiver's repository.
 type StoredRepository struct {
 	Address string `json:"address"`
-	// Tags maps the tags of released and pending versions, and the latest tag of a
+	// Tags maps the tags of released, pending, and denied versions, and the latest tag of a
 	// module, to digests.
 	Tags map[string]digest.Digest `json:"tags"`
 	// Content contains the digests of the versions' manifests and blobs, sorted.
@@ -92,6 +92,15 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 	}
 	for _, v := range artifact.Tags(tags).Undecided() {
 		versions = append(versions, artifact.PendingTag(v))
+	}
+	for _, v := range artifact.Tags(tags).Denied() {
+		record, _, err := repository.ReadDenial(ctx, repo, v)
+		if err != nil {
+			return stored, err
+		}
+		if record.Digest != "" {
+			stored.Tags[record.Tag] = record.Digest
+		}
 	}
 	for _, tag := range versions {
 		found, err := repository.Inspect(ctx, repo, tag, repository.DepthBlobs)
