@@ -57,7 +57,8 @@ func Promote(ctx context.Context, repo repository.Repository, a provider.Address
 // Restore moves a pruned release back to the tag of its version, even if a different
 // release is pending. action is the action for the gates, such as [publish.ActionMirror].
 // If the tag of the version exists, Restore only deletes the pruned tag. Running Restore
-// again completes an interrupted run. It returns the same errors as [Promote].
+// again completes an interrupted run, except in registries that delete a manifest together
+// with all its tags. See [repository.Prune]. It returns the same errors as [Promote].
 func Restore(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, action string, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, action, o}
 	r, err := p.run(ctx)

@@ -186,9 +186,7 @@ func (m *mirrored) checkTarget(t *testing.T, d declaration, target string, p *sy
 // for long enough.
 func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after state, began time.Time) {
 	t.Helper()
-	// If the registry deletes a manifest with all its tags, a run that was killed, or
-	// whose prune failed, might not have written the pruned tag again.
-	isGone := (m.killed || m.failed[target+v]) && m.nature.registry.DeletesManifests && !m.isLayout(target) && !after.has("pruned-"+v)
+	isGone := m.losesTags(target, v) && !after.has("pruned-"+v)
 	if after["pruned-"+v] != before[v] && !isGone {
 		t.Errorf("%s: %s was pruned, but pruned-%[2]s is %q, not %q", target, v, after["pruned-"+v], before[v])
 	}
@@ -197,11 +195,19 @@ func (m *mirrored) checkPruned(t *testing.T, target, v string, before, after sta
 	}
 }
 
+// losesTags reports whether both tags of a version can be lost. If the registry deletes a
+// manifest with all its tags, a run that was killed, or whose action failed, might not have
+// written the other tag again.
+func (m *mirrored) losesTags(target, v string) bool {
+	return (m.killed || m.failed[target+v]) && m.nature.registry.DeletesManifests && !m.isLayout(target)
+}
+
 // checkDeleted checks that a pruned version that is missing was restored, denied, or
 // deleted after the required time.
 func (m *mirrored) checkDeleted(t *testing.T, target, v string, planned map[string]bool, after state, isWanted bool, began time.Time) {
 	t.Helper()
-	if planned["restore "+v] && after.has(v) || planned["deny "+v] && after.has("denied-"+v) {
+	isGone := planned["restore "+v] && m.losesTags(target, v)
+	if isGone || planned["restore "+v] && after.has(v) || planned["deny "+v] && after.has("denied-"+v) {
 		return
 	}
 	pruned := began.Sub(m.prunedAt[target+v])
