@@ -197,7 +197,7 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 
 // pack creates the denial, and describes it in the result.
 func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
-	r.Packages = d.packages(subject)
+	r.Packages = subject.Packages(d.address, d.version)
 	denial.Packages = artifact.PackageDigests(r.Packages)
 	packed, err := denial.Pack(subject.Descriptor, d.options.Signer)
 	r.Digest = packed.Manifest.Descriptor.Digest

@@ -105,15 +105,6 @@ func (d decision) checkProvider(i repository.Inspection, aliases provider.Aliase
 	return err
 }
 
-// packages returns the packages that an inspection has found.
-func (d decision) packages(i repository.Inspection) []provider.Package {
-	var all []provider.Package
-	for _, platform := range i.Index.Platforms() {
-		all = append(all, i.At(platform).Package(d.address, d.version))
-	}
-	return all
-}
-
 // deleteTag deletes the tag of an inspected release. See [repository.Untag]. If the tag
 // could not be deleted, tagErr is the reason.
 func (d decision) deleteTag(ctx context.Context, i, kept repository.Inspection) (tagErr, err error) {

@@ -28,7 +28,7 @@ func History(ctx context.Context, repo repository.Reader, a provider.Address, v 
 			return nil, err
 		}
 		if i.Exists() && !i.IsDenial() {
-			index, r.Packages = i.Digest, decision{address: a, version: v}.packages(i)
+			index, r.Packages = i.Digest, i.Packages(a, v)
 			break
 		}
 	}
@@ -55,7 +55,7 @@ func Examine(records []repository.DecisionRecord, repo repository.Reader, releas
 	about := repository.About(repo, release, index)
 	for i := range records {
 		r := &records[i]
-		r.Key = trust.Keyring{}.DecisionSigner(artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys})
+		r.Key = trust.Keyring{}.DecisionSigner(r.Signed())
 		r.Foreign = !appliesTo(r.Decision, about)
 		r.Statement, r.Signature, r.Keys = nil, nil, nil
 	}

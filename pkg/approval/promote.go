@@ -100,13 +100,13 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	isReleased := version.Exists() && !version.Dangling
 	switch {
 	case p.restores() && isReleased && (err == nil || errors.Is(err, ErrNotPending) || errors.Is(err, ErrIncomplete)):
-		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
+		r.Status, r.Packages, err = publish.Unchanged, version.Packages(p.address, p.version), nil
 	case errors.Is(err, ErrNotPending) && isReleased && p.checkProvider(version, p.options.Aliases) == nil:
-		r.Status, r.Packages, err = publish.Unchanged, p.packages(version), nil
+		r.Status, r.Packages, err = publish.Unchanged, version.Packages(p.address, p.version), nil
 	case errors.Is(err, ErrNotPending) && denied != nil:
 		err = ErrDenied
 	case err == nil:
-		r.Packages, r.Digest = p.packages(pending), pending.Digest
+		r.Packages, r.Digest = pending.Packages(p.address, p.version), pending.Digest
 		r.Status, err = p.decide(ctx, pending, version)
 	}
 	if err != nil {
@@ -134,7 +134,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 // commit writes the tag of the version. Then it deletes the tags that it replaces.
 func (p promotion) commit(ctx context.Context, r Result, release provider.Release, pending, version repository.Inspection) (Result, error) {
 	done, err := publish.Commit(ctx, p.repo, publish.Candidate{
-		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, Pending: true,
+		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
 		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
 	}, func(ctx context.Context) (repository.Inspection, error) {
 		if err := p.record(ctx, &r, pending); err != nil {
@@ -161,7 +161,7 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 // verify returns the release under a tag after verifying its signature.
 func (p promotion) verify(ctx context.Context, r *Result, i repository.Inspection) (release provider.Release, err error) {
 	if p.restores() && p.options.Verify == nil && p.options.Gates == nil {
-		return provider.Release{Address: p.address, Version: p.version, Packages: p.packages(i)}, nil
+		return provider.Release{Address: p.address, Version: p.version, Packages: i.Packages(p.address, p.version)}, nil
 	}
 	release, err = oci.FromInspection(ctx, p.repo, i, p.address, p.version, i.Index.Platforms())
 	if err == nil && p.options.Verify != nil {
@@ -197,8 +197,8 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 }
 
 // inspectPending inspects the pending release. If neither a pending nor a released
-// version exists, or a pruned release is restored, it inspects the pruned release. It returns an error if the release is
-// incomplete.
+// version exists, or if a pruned release is restored, it inspects the pruned release. It
+// returns an error if the release is incomplete.
 func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (i repository.Inspection, err error) {
 	if !p.restores() {
 		if i, err = p.inspectRelease(ctx, artifact.PendingTag(p.version)); version.Exists() || !errors.Is(err, ErrNotPending) {

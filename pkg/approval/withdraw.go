@@ -7,13 +7,14 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
 // Withdraw denies a version in a repository because the repository that it was copied from
 // denies it. record is the denial in that repository. The new record contains the same
-// reason and person. If the repository doesn't have the version, Withdraw does nothing, and
-// denied is nil.
+// reason and person. If the repository doesn't have the version, or no longer has it because
+// of an earlier denial, denied is nil.
 //
 // If the tag of the version can't be deleted, the error wraps
 // [repository.ErrTagNotDeleted], because clients can still install the version. Withdraw
@@ -22,7 +23,7 @@ func Withdraw(ctx context.Context, repo repository.Repository, a provider.Addres
 	o.Reason, o.By = record.Reason, record.By
 	r, err := Deny(ctx, repo, a, v, o)
 	switch {
-	case errors.Is(err, provider.ErrVersionNotFound):
+	case errors.Is(err, provider.ErrVersionNotFound), err == nil && r.Status == publish.Unchanged:
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("version is denied in %s, but not in %s: %w", record.Repository, repo, err)

@@ -149,10 +149,6 @@ func (i *importer) withdrawOne(ctx context.Context, repo repository.Repository, 
 	if err != nil {
 		return nil, err
 	}
-	tags, err := repo.Tags(ctx)
-	if has := slices.Contains(tags, artifact.Tag(v)) || slices.Contains(tags, artifact.PendingTag(v)); err == nil && !has || errors.Is(err, repository.ErrNoRepository) {
-		return nil, nil
-	}
 	return approval.Withdraw(ctx, repo, a, v, record, approval.DenyOptions{Aliases: o.Aliases, DryRun: o.DryRun, Signer: o.RecordSigner})
 }
 

@@ -244,14 +244,8 @@ func (j *push) commit(ctx context.Context, f facts, done *Result, manifest artif
 	c := publish.Candidate{
 		Action: publish.ActionModule, Index: manifest, Existing: f.released.Inspection, Stage: j.options.Stage, Held: j.held,
 		Release: provider.Release{Address: provider.ModuleAddress(name), Version: j.pkg.Version, Packages: []provider.Package{done.Zip}},
-		Denial:  f.denial, Pending: j.options.Force, Gates: j.options.Gates, Signer: j.options.Signer,
-	}
-	switch {
-	case !j.options.Force:
-	case f.denial != nil:
-		c.Override = "overrides the denial " + f.denial.Digest.String()
-	case done.Status == publish.Replaced:
-		c.Override = "overwrites conflicting content"
+		Denial:  f.denial, AllowPending: j.options.Force, Force: j.options.Force, Replaces: done.Status == publish.Replaced,
+		Gates: j.options.Gates, Signer: j.options.Signer,
 	}
 	committed, err := publish.Commit(ctx, j.repo, c, write)
 	if j.held = cmp.Or(j.held, committed.Held); err == nil && j.held != nil && !j.options.Stage {

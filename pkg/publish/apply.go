@@ -92,7 +92,7 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 	c := Candidate{
 		Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Extended: f.stored, Stage: f.stage, Held: f.held,
-		Denial: f.denial, Pending: j.allowsPending(), Override: j.override(f, r.Status), Gates: j.options.Gates,
+		Denial: f.denial, AllowPending: j.policy().overrules, Force: j.options.Force, Replaces: r.Status == Replaced, NoReferrers: j.options.NoReferrers, Gates: j.options.Gates,
 		Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 	}
 	c.Release.Address, c.Release.Version = j.address, j.version
@@ -101,10 +101,6 @@ func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 	}
 	return c
 }
-
-// allowsPending reports whether the version's tag can be written although a pending release
-// waits for its approval.
-func (j *job) allowsPending() bool { return j.options.Gates != nil || j.policy().overrules }
 
 // signAndVerify adds the planned signature and keys, and verifies the signature of the
 // release that the tag will point to. An unchanged release was verified when it was

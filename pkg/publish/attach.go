@@ -65,20 +65,6 @@ func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
 // sortedNames returns the sorted names without duplicates.
 func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// override returns the reason to record for the use of Force, because Force replaced
-// content or overrode a denial. Otherwise, it returns an empty string.
-func (j *job) override(f facts, s Status) string {
-	switch {
-	case !j.options.Force || j.options.NoReferrers:
-		return ""
-	case f.denial != nil:
-		return "overrides the denial " + f.denial.Digest.String()
-	case s == Replaced:
-		return "overwrites conflicting content"
-	}
-	return ""
-}
-
 // complete attaches the documents that belong to an index before a tag points to it, so that
 // a failure doesn't leave an incomplete release.
 func (j *job) complete(ctx context.Context, f *facts, index artifact.Blob) error {

@@ -31,11 +31,15 @@ type Candidate struct {
 	// Denial is the denial that the user overrides, or nil. Other denials, such as newer
 	// ones, still apply.
 	Denial *repository.DecisionRecord
-	// Pending reports that the user overrides the wait for an approval.
-	Pending bool
-	// Override, if not empty, is recorded as the reason of a use of Force.
-	Override string
-	// Gates decide whether the tag is written. If nil, there are no gates.
+	// AllowPending allows writing the tag of a version that waits for its approval.
+	AllowPending bool
+	// Force specifies that the use of Force is recorded if it overrides the denial or the
+	// wait for an approval or, if Replaces is set, replaces conflicting content.
+	Force, Replaces bool
+	// NoReferrers omits the record of Force and the earlier decisions about the version,
+	// for registries that can't store them.
+	NoReferrers bool
+	// Gates, if not nil, decide whether the tag is written.
 	Gates Gates
 	// Signature is the result of verifying the signature.
 	Signature provider.Verdict
@@ -85,12 +89,7 @@ func Commit(ctx context.Context, repo repository.Repository, c Candidate, write 
 			return done, err
 		}
 	}
-	for _, earlier := range c.replaced() {
-		if err := repository.CarryDecisions(ctx, repo, earlier, c.Index); err != nil {
-			return done, err
-		}
-	}
-	if err := c.recordOverride(ctx, repo); err != nil {
+	if err := c.record(ctx, repo, s); err != nil {
 		return done, err
 	}
 	if done.Now, err = write(ctx); err != nil || c.Stage {
@@ -136,19 +135,20 @@ func evaluate(s state, c Candidate) (held *HeldError, err error) {
 	switch {
 	case s.denial != nil && (c.Denial == nil || c.Denial.Digest != s.denial.Digest):
 		return nil, &repository.DeniedError{Record: *s.denial}
-	case c.Stage, c.Gates != nil, c.Pending:
-		return nil, nil
-	case isWaiting(s.pending, c):
+	case c.waits() && isWaiting(s.pending, c):
 		return errPending, nil
 	}
 	return nil, nil
 }
 
+// waits reports whether the candidate must wait for the approval of a pending release.
+func (c Candidate) waits() bool { return !c.Stage && c.Gates == nil && !c.AllowPending }
+
 // errPending is the reason a release is staged although no gate holds it.
 var errPending = &HeldError{Reason: "the version is pending approval"}
 
-// isWaiting reports whether a pending release contains packages that have not been approved. In
-// registries that don't delete tags, the tags of approved releases remain.
+// isWaiting reports whether a pending release contains packages that have not been
+// approved. In registries that don't delete tags, the tags of approved releases remain.
 func isWaiting(pending repository.Inspection, c Candidate) bool {
 	if !pending.Exists() || pending.IsDenial() {
 		return false
@@ -174,10 +174,19 @@ func (c Candidate) replaced() (indexes []digest.Digest) {
 	return indexes
 }
 
-// recordOverride records the use of Force before the tag is written. If the registry can't
-// store referrers lists, nothing is recorded.
-func (c Candidate) recordOverride(ctx context.Context, repo repository.Repository) error {
-	if c.Override == "" || c.Index.Descriptor.Digest == "" {
+// record attaches the earlier decisions about the version to the index, and records the use
+// of Force. If the registry can't store referrers lists, it does nothing.
+func (c Candidate) record(ctx context.Context, repo repository.Repository, s state) error {
+	if c.NoReferrers {
+		return nil
+	}
+	for _, earlier := range c.replaced() {
+		if err := repository.CarryDecisions(ctx, repo, earlier, c.Index); err != nil {
+			return err
+		}
+	}
+	reason := c.override(s)
+	if reason == "" {
 		return nil
 	}
 	if c.Index.Descriptor.Digest != c.Existing.Descriptor.Digest {
@@ -186,12 +195,28 @@ func (c Candidate) recordOverride(ctx context.Context, repo repository.Repositor
 		}
 	}
 	d := repository.NewDecision(repo, artifact.DecisionForce, artifact.VerdictAllow, c.Release.Address, c.Release.Version)
-	d.Reason, d.Packages = c.Override, artifact.PackageDigests(c.Release.Packages)
+	d.Reason, d.Packages = reason, artifact.PackageDigests(c.Release.Packages)
 	err := repository.Record(ctx, repo, d, c.Index.Descriptor, c.Signer)
 	if errors.Is(err, repository.ErrNoReferrersList) {
 		return nil
 	}
 	return err
+}
+
+// override returns the reason to record for the use of Force. If Force had no effect, it
+// returns an empty string.
+func (c Candidate) override(s state) string {
+	switch {
+	case !c.Force:
+		return ""
+	case c.Denial != nil:
+		return "overrides the denial " + c.Denial.Digest.String()
+	case c.Replaces:
+		return "overwrites conflicting content"
+	case c.AllowPending && isWaiting(s.pending, c):
+		return "overrides the wait for an approval"
+	}
+	return ""
 }
 
 // settle deletes what a released index replaces if [Commit] did not write its tag, because

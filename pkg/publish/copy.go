@@ -182,9 +182,7 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 	if t.Forced {
 		r.Status = Replaced
 	}
-	for _, p := range t.Release.Index.Platforms() {
-		r.release.Packages = append(r.release.Packages, t.Release.At(p).Package(c.address, c.version))
-	}
+	r.release.Packages = t.Release.Packages(c.address, c.version)
 	if c.options.Gates != nil {
 		if r.release, err = oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms()); err != nil {
 			return err

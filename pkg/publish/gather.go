@@ -81,7 +81,7 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 		f.denial = &denied.Record
 		return nil
 	}
-	if j.options.DryRun && !f.stage && !j.allowsPending() && slices.Contains(f.tags, artifact.PendingTag(j.version)) && !slices.Contains(f.tags, f.tag) {
+	if j.options.DryRun && j.candidate(*f, artifact.Blob{}, Result{}).waits() && slices.Contains(f.tags, artifact.PendingTag(j.version)) && !slices.Contains(f.tags, f.tag) {
 		*f = f.staged(errPending) // Commit would hold the release
 	}
 	if err == nil && j.policy().listed {

@@ -124,9 +124,9 @@ func (j *job) settle(ctx context.Context, f facts, r Result) error {
 	if j.options.DryRun || f.committed {
 		return nil
 	}
-	f.released = f.now
+	f.released, f.stored = f.now, f.now
 	c := j.candidate(f, artifact.Blob{Descriptor: f.now.Descriptor}, r)
-	if err := c.recordOverride(ctx, j.repo); err != nil || f.stage {
+	if err := c.record(ctx, j.repo, state{}); err != nil || f.stage {
 		return err
 	}
 	return c.settle(ctx, j.repo, f.now, f.tags)

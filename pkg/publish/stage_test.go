@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -118,6 +119,10 @@ func TestStageStale(t *testing.T) {
 			t.Errorf("got %+v, %v", held, err)
 		}
 		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}, Force: true})
+		records, err := repository.Decisions(t.Context(), to.open(t), to.digest(t), artifact.DecisionForce)
+		if err != nil || len(records) != 1 || records[0].Reason != "overrides the wait for an approval" {
+			t.Errorf("the use of Force: %+v, %v", records, err)
+		}
 		_, err = approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})
 		if _, conflict := errors.AsType[*repository.ConflictError](err); !conflict {
 			t.Errorf("got %v", err)

@@ -96,7 +96,7 @@ func (c *copier) content(ctx context.Context, m artifact.Blob, depth int) error 
 		return &artifact.FormatError{Problem: "indexes are nested too deeply"}
 	}
 	limit := cmp.Or(max(c.options.Concurrency, 0), copyConcurrency)
-	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1, nil) })
+	err = eachOf(c, limit, manifests, func(d ocispec.Descriptor) error { return c.child(ctx, d, depth-1, false) })
 	if err != nil {
 		return err
 	}
@@ -153,9 +153,9 @@ func (c *copier) noteMissing() (dry bool) {
 	return c.options.DryRun
 }
 
-// child copies a manifest from the source unless this run has already copied it. check is
-// called with the manifest, and its error is returned.
-func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int, check func(manifest []byte) error) error {
+// child copies a manifest from the source unless this run has already copied it. For a
+// referrer that is a local decision, it returns errLocal.
+func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int, isReferrer bool) error {
 	if c.manifestCount.Add(1) > maxCopied {
 		return &artifact.FormatError{Problem: fmt.Sprintf("artifact has more than %d manifests", maxCopied)}
 	}
@@ -164,10 +164,8 @@ func (c *copier) child(ctx context.Context, d ocispec.Descriptor, depth int, che
 		if err != nil {
 			return none, &unreadableError{d.Digest, err}
 		}
-		if check != nil {
-			if err := check(m.Bytes); err != nil {
-				return none, err
-			}
+		if isReferrer && artifact.IsLocalDecision(m.Bytes) {
+			return none, errLocal
 		}
 		return none, c.manifest(ctx, m, depth)
 	})

@@ -78,24 +78,15 @@ func (c *copier) copyReferrersOf(ctx context.Context, index artifact.Blob, subje
 	return list.add(ctx, entries, known)
 }
 
-// errLocal is returned for a record that is not copied.
-var errLocal = errors.New("the record applies only to the repository that contains it")
-
-// checkLocal returns errLocal for the manifest of a decision about the source. Only denials
-// and signed decisions by people are copied, because their effect doesn't depend on who
-// can write to the source.
-func checkLocal(manifest []byte) error {
-	if artifact.IsLocalDecision(manifest) {
-		return errLocal
-	}
-	return nil
-}
+// errLocal is returned for a decision that is not copied. Only denials and signed decisions
+// by people are copied, because their effect doesn't depend on who can write to the source.
+var errLocal = errors.New("the decision applies only to the repository that contains it")
 
 // entries copies the manifests in a referrers list, and returns the entries whose
-// manifests exist, without local records. Cleanup jobs that don't support referrers might
+// manifests exist, without local decisions. Cleanup jobs that don't support referrers might
 // have deleted some manifests. existing contains the target's referrers.
 func (c *copier) entries(ctx context.Context, list []ocispec.Descriptor, existing referrers) (alive []ocispec.Descriptor, err error) {
-	alive, err = existingReferrers(list, func(d ocispec.Descriptor) error { return c.child(ctx, d, maxCopyDepth, checkLocal) })
+	alive, err = existingReferrers(list, func(d ocispec.Descriptor) error { return c.child(ctx, d, maxCopyDepth, true) })
 	if err != nil {
 		return nil, err
 	}

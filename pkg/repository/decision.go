@@ -58,8 +58,8 @@ type DecisionRecord struct {
 	Statement, Signature, Keys []byte
 	// Key is the fingerprint of the primary key that made a valid signature, if any.
 	// The key isn't necessarily trusted. Foreign reports whether the statement is about
-	// a different repository, or a release without these zips. If so, the decision has no effect. Only
-	// approval.Examine sets these fields.
+	// a different repository, or a release without these zips. If so, the decision has no
+	// effect. Only approval.Examine sets these fields.
 	Key     string
 	Foreign bool
 }
@@ -206,7 +206,7 @@ func Personal(records []DecisionRecord, repo Reader, r provider.Release, index d
 	about := About(repo, r, index)
 	for _, r := range records {
 		if r.IsAbout(about) && slices.Contains(personal, r.Kind) {
-			found = append(found, r.signed())
+			found = append(found, r.Signed())
 		}
 	}
 	return found
@@ -219,7 +219,8 @@ func About(repo Reader, r provider.Release, index digest.Digest) artifact.Decisi
 	return about
 }
 
-func (r DecisionRecord) signed() artifact.SignedDecision {
+// Signed returns the decision with its signature, which has not been verified.
+func (r DecisionRecord) Signed() artifact.SignedDecision {
 	return artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys}
 }
 
@@ -228,21 +229,18 @@ func (r DecisionRecord) signed() artifact.SignedDecision {
 // CarryDecisions does nothing.
 func CarryDecisions(ctx context.Context, repo Repository, from digest.Digest, index artifact.Blob) error {
 	records, err := Decisions(ctx, repo, from)
-	if errors.Is(err, ErrNoReferrersList) {
-		return nil
-	}
 	var packed []artifact.Referrer
 	for _, r := range records {
-		referrer, failed := r.signed().Repack(index.Descriptor)
-		if failed != nil {
-			return failed
+		referrer, err := r.Signed().Repack(index.Descriptor)
+		if err != nil {
+			return err
 		}
 		packed = append(packed, referrer)
 	}
 	if err == nil {
 		_, err = attach(ctx, repo, packed, index)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrNoReferrersList) {
 		return fmt.Errorf("keeping the recorded decisions: %w", err)
 	}
 	return nil

@@ -65,6 +65,15 @@ func (i Inspection) At(platform provider.Platform) InspectedPackage {
 	return f
 }
 
+// Packages returns the packages for all platforms. See [InspectedPackage.Package].
+func (i Inspection) Packages(a provider.Address, v provider.Version) []provider.Package {
+	var all []provider.Package
+	for _, p := range i.Index.Platforms() {
+		all = append(all, i.At(p).Package(a, v))
+	}
+	return all
+}
+
 // IsMissing reports whether the inspection found that a blob is missing or damaged.
 func (i Inspection) IsMissing(blob digest.Digest) bool {
 	for _, f := range i.Platforms {
@@ -206,8 +215,8 @@ func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 }
 
 // WriteTag points a tag to an index whose content the repository has, unless another run
-// has moved the tag from was, and reads it back. It returns [ErrTagMoved]
-// and errors from the repository.
+// has moved the tag from was, and reads it back. It returns [ErrTagMoved] and errors from
+// the repository.
 func WriteTag(ctx context.Context, repo Repository, index artifact.Blob, tag string, was digest.Digest) (Inspection, error) {
 	if err := repo.PushTag(ctx, index, tag, was); err != nil {
 		return Inspection{}, err

@@ -28,11 +28,7 @@ func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i
 		// The annotations of the index don't prove which zips the release contains.
 		found, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
 		if err == nil {
-			r := provider.Release{Address: q.address, Version: i.version}
-			for _, p := range found.Index.Platforms() {
-				r.Packages = append(r.Packages, found.At(p).Package(q.address, i.version))
-			}
-			err = policy.CheckApproval(ctx, r)
+			err = policy.CheckApproval(ctx, provider.Release{Address: q.address, Version: i.version, Packages: found.Packages(q.address, i.version)})
 		}
 		if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
 			return refused.Error(), nil
