@@ -175,10 +175,12 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 	switch a.Kind {
 	case Restore:
 		r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) })
-		if errors.Is(r.Err, approval.ErrIncomplete) || errors.Is(r.Err, approval.ErrNotPending) {
-			if r.Published, r.Err = x.publishTo(ctx, u, a, src, repo); r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-				r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
-			}
+		isLost := errors.Is(r.Err, approval.ErrIncomplete) || errors.Is(r.Err, approval.ErrNotPending)
+		if isLost || r.Err == nil && x.Check > repository.DepthTags { // the declaration can select other platforms now
+			r.Published, r.Err = x.publishTo(ctx, u, a, src, repo)
+		}
+		if isLost && r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
+			r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
 		}
 		r.refuse()
 	case Deny:

@@ -489,6 +489,30 @@ func TestApplyRestoresLostContent(t *testing.T) {
 	m.expect(t, "")
 }
 
+// TestApplyExtendsRestored checks that a restored release gets the platforms that were
+// selected after it was pruned.
+func TestApplyExtendsRestored(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
+	m.publish(t, "rocket", "1.0.0")
+	m.want(t, "rocket", sync.Settings{Platforms: platforms[:1]})
+	m.expect(t, "mirror main 1.0.0, copy dr 1.0.0")
+	for _, name := range []string{"main/rocket", "dr/rocket"} {
+		if _, err := repository.Prune(t.Context(), m.repository(t, name), nouns.Version(t, "1.0.0"), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.want(t, "rocket", sync.Settings{})
+	m.expect(t, "restore main pruned-1.0.0, restore dr pruned-1.0.0")
+	for _, name := range []string{"main/rocket", "dr/rocket"} {
+		i, err := repository.Inspect(t.Context(), m.repository(t, name), "1.0.0", repository.DepthIndex)
+		if err != nil || !slices.Equal(i.Index.Platforms(), platforms) {
+			t.Errorf("%s: got %v, %v", name, i.Index.Platforms(), err)
+		}
+	}
+	m.expect(t, "")
+}
+
 // TestApplyPrunesNothingAfterFailures checks that a failed release prevents removals in
 // its repository.
 func TestApplyPrunesNothingAfterFailures(t *testing.T) {
