@@ -16,7 +16,12 @@ import (
 func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
 	// 1. Add the signature and the keys, and verify the signature.
-	if err = j.signAndVerify(ctx, f, &r); err != nil || p.Status == Unchanged || j.options.DryRun {
+	if err = j.signAndVerify(ctx, f, &r); err != nil || p.Status == Unchanged {
+		return r, err
+	}
+	if j.options.DryRun {
+		_, held, err := j.candidate(*f, artifact.Blob{}, r).check(ctx, j.repo)
+		f.held = cmp.Or(f.held, held)
 		return r, err
 	}
 	// 2. Send the zips that the repository doesn't have.

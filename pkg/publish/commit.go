@@ -77,11 +77,8 @@ type Committed struct {
 // For a denied release, the error is a *[repository.DeniedError]. Commit also returns the
 // errors of write, and errors from the repository.
 func Commit(ctx context.Context, repo repository.Repository, c Candidate, write func(ctx context.Context) (repository.Inspection, error)) (done Committed, err error) {
-	s, err := readState(ctx, repo, c.Release.Version)
-	if err != nil {
-		return done, err
-	}
-	if done.Held, err = evaluate(s, c); err != nil || done.Held != nil && !c.Stage {
+	s, held, err := c.check(ctx, repo)
+	if done.Held = held; err != nil || held != nil {
 		return done, err
 	}
 	if c.Gates != nil && c.Held == nil {
@@ -104,29 +101,66 @@ func Commit(ctx context.Context, repo repository.Repository, c Candidate, write 
 	return done, err
 }
 
+// check decides as [Commit] does, but without gates, and writes nothing. It is all that
+// happens in a dry run.
+func (c Candidate) check(ctx context.Context, repo repository.Reader) (s state, held *HeldError, err error) {
+	if s, err = readState(ctx, repo, c); err == nil {
+		held, err = evaluate(s, c)
+	}
+	return s, held, err
+}
+
 // state is what a repository contains about a version, apart from its tag.
 type state struct {
 	// denial is the denial of the version, or nil.
 	denial *repository.DecisionRecord
 	// pending is the content of the pending tag.
 	pending repository.Inspection
+	// earlier contains the decisions about the indexes that the candidate replaces.
+	earlier []repository.DecisionRecord
+	// isApproved reports whether a person approved the existing release. covers reports
+	// whether an approval is also about all zips of the candidate.
+	isApproved, covers bool
 }
 
-// readState reads the denial and the pending tag, because tag lists can be out of date.
-func readState(ctx context.Context, repo repository.Reader, v provider.Version) (s state, err error) {
-	group, ctx := errgroup.WithContext(ctx)
+// readState reads the denial and the pending tag, because tag lists can be out of date, and
+// the decisions about the release that the candidate replaces.
+func readState(ctx context.Context, repo repository.Reader, c Candidate) (s state, err error) {
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
-		record, denied, err := repository.ReadDenial(ctx, repo, v)
+		record, denied, err := repository.ReadDenial(groupCtx, repo, c.Release.Version)
 		if denied {
 			s.denial = &record
 		}
 		return err
 	})
 	group.Go(func() (err error) {
-		s.pending, err = repository.ReadPending(ctx, repo, v)
+		s.pending, err = repository.ReadPending(groupCtx, repo, c.Release.Version)
 		return err
 	})
-	return s, group.Wait()
+	group.Go(func() error {
+		for _, index := range c.replaced() {
+			records, err := repository.Decisions(groupCtx, repo, index)
+			if err != nil && !errors.Is(err, repository.ErrNoReferrersList) {
+				return err
+			}
+			s.earlier = append(s.earlier, records...)
+		}
+		return nil
+	})
+	if err := group.Wait(); err != nil {
+		return s, err
+	}
+	existing := provider.Release{Address: c.Release.Address, Version: c.Release.Version, Packages: c.Existing.Packages(c.Release.Address, c.Release.Version)}
+	for _, r := range s.earlier {
+		isPersonal := r.Kind == artifact.DecisionPromote || r.Kind == artifact.DecisionForce && r.Signature != nil
+		if r.Verdict != artifact.VerdictAllow || !isPersonal {
+			continue
+		}
+		s.isApproved = s.isApproved || r.IsAbout(repository.About(repo, existing, c.Existing.Digest))
+		s.covers = s.covers || r.IsAbout(repository.About(repo, c.Release, c.Index.Descriptor.Digest))
+	}
+	return s, nil
 }
 
 // evaluate decides without I/O whether a candidate can get its tag. If it must wait for an
@@ -135,17 +169,21 @@ func evaluate(s state, c Candidate) (held *HeldError, err error) {
 	switch {
 	case s.denial != nil && (c.Denial == nil || c.Denial.Digest != s.denial.Digest):
 		return nil, &repository.DeniedError{Record: *s.denial}
-	case c.waits() && isWaiting(s.pending, c):
+	case c.Stage || c.AllowPending:
+		return nil, nil
+	case c.Gates == nil && isWaiting(s.pending, c):
 		return errPending, nil
+	case s.isApproved && !s.covers:
+		return errUnapproved, nil
 	}
 	return nil, nil
 }
 
-// waits reports whether the candidate must wait for the approval of a pending release.
-func (c Candidate) waits() bool { return !c.Stage && c.Gates == nil && !c.AllowPending }
-
-// errPending is the reason a release is staged although no gate holds it.
-var errPending = &HeldError{Reason: "the version is pending approval"}
+// The reasons a release is staged although no gate holds it.
+var (
+	errPending    = &HeldError{Reason: "the version is pending approval"}
+	errUnapproved = &HeldError{Reason: "the version was approved without these packages"}
+)
 
 // isWaiting reports whether a pending release contains packages that have not been
 // approved. In registries that don't delete tags, the tags of approved releases remain.
@@ -180,10 +218,8 @@ func (c Candidate) record(ctx context.Context, repo repository.Repository, s sta
 	if c.NoReferrers {
 		return nil
 	}
-	for _, earlier := range c.replaced() {
-		if err := repository.CarryDecisions(ctx, repo, earlier, c.Index); err != nil {
-			return err
-		}
+	if err := repository.CarryDecisions(ctx, repo, s.earlier, c.Index); err != nil {
+		return err
 	}
 	reason := c.override(s)
 	if reason == "" {
@@ -213,7 +249,7 @@ func (c Candidate) override(s state) string {
 		return "overrides the denial " + c.Denial.Digest.String()
 	case c.Replaces:
 		return "overwrites conflicting content"
-	case c.AllowPending && isWaiting(s.pending, c):
+	case c.AllowPending && (isWaiting(s.pending, c) || s.isApproved && !s.covers):
 		return "overrides the wait for an approval"
 	}
 	return ""

@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// TestEvaluate checks which candidates get their tag, depending on the denial and the pending
-// release of the version.
+// TestEvaluate checks which candidates get their tag, depending on the denial, the pending
+// release, and the approvals of the version.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{})
@@ -44,6 +44,7 @@ func TestEvaluate(t *testing.T) {
 	for name, test := range map[string]struct {
 		denial            *repository.DecisionRecord
 		pending, existing repository.Inspection
+		approved, covered bool
 		candidate         publish.Candidate
 		held, denied      bool
 	}{
@@ -64,11 +65,16 @@ func TestEvaluate(t *testing.T) {
 		"a part of the release":          {pending: some, existing: more},
 		"approved, but not deleted":      {pending: some, existing: some},
 		"the pending index is missing":   {pending: lost, existing: some, held: true},
+		"approved":                       {approved: true, covered: true},
+		"approved without these zips":    {approved: true, held: true},
+		"unapproved zips, with gates":    {approved: true, candidate: publish.Candidate{Gates: gate.Gates{g}}, held: true},
+		"unapproved zips, staged":        {approved: true, candidate: publish.Candidate{Stage: true}},
+		"unapproved zips, with Force":    {approved: true, candidate: publish.Candidate{AllowPending: true}},
 		"pending, and overrides denials": {denial: denial("one"), pending: some, candidate: publish.Candidate{Denial: denial("one")}, held: true},
 	} {
 		c := test.candidate
 		c.Release, c.Existing = provider.Release{Address: w.address, Version: w.version}, test.existing
-		held, err := publish.Evaluate(test.denial, test.pending, c)
+		held, err := publish.Evaluate(publish.StateForTest{Denial: test.denial, Pending: test.pending, IsApproved: test.approved, Covers: test.covered}, c)
 		if denied := errors.As(err, new(*repository.DeniedError)); (held != nil) != test.held || denied != test.denied || err != nil && !denied {
 			t.Errorf("%s: held %v, error %v", name, held, err)
 		}

@@ -183,7 +183,7 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 		r.Status = Replaced
 	}
 	r.release.Packages = t.Release.Packages(c.address, c.version)
-	if c.options.Gates != nil {
+	if c.options.Gates != nil && write != nil {
 		if r.release, err = oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms()); err != nil {
 			return err
 		}
@@ -194,6 +194,13 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 		candidate.Action = ActionCopy
 		if c.options.Import {
 			candidate.Action = ActionImport
+		}
+		if write == nil {
+			_, held, err := candidate.check(ctx, c.repo)
+			if held != nil && !f.stage {
+				*f = f.staged(held)
+			}
+			return err
 		}
 		done, err := Commit(ctx, c.repo, candidate, func(ctx context.Context) (repository.Inspection, error) {
 			if !f.stage {

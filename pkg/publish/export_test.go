@@ -63,7 +63,14 @@ func NewVerifyingReader(src io.Reader, open func() error) io.Reader {
 	return &verifyingReader{src: src, open: open}
 }
 
+// StateForTest is what a repository contains about a version, apart from its tag.
+type StateForTest struct {
+	Denial             *repository.DecisionRecord
+	Pending            repository.Inspection
+	IsApproved, Covers bool
+}
+
 // Evaluate calls evaluate.
-func Evaluate(denial *repository.DecisionRecord, pending repository.Inspection, c Candidate) (*HeldError, error) {
-	return evaluate(state{denial, pending}, c)
+func Evaluate(s StateForTest, c Candidate) (*HeldError, error) {
+	return evaluate(state{denial: s.Denial, pending: s.Pending, isApproved: s.IsApproved, covers: s.Covers}, c)
 }

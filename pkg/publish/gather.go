@@ -3,9 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
-	"slices"
 
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -80,9 +78,6 @@ func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
 		f.denial = &denied.Record
 		return nil
-	}
-	if j.options.DryRun && j.candidate(*f, artifact.Blob{}, Result{}).waits() && slices.Contains(f.tags, artifact.PendingTag(j.version)) && !slices.Contains(f.tags, f.tag) {
-		*f = f.staged(errPending) // Commit would hold the release
 	}
 	if err == nil && j.policy().listed {
 		err = f.unlisted

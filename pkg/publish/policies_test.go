@@ -175,6 +175,11 @@ var rules = map[string]struct {
 	}, "refused", map[string]string{
 		"promote": "refused pending-1.2.3", "restore": "refused pruned-1.2.3", "module push": "", "module copy": "", "module promote": "",
 	}},
+	"approved without a platform": {func(p *policies, _ *publish.Options) {
+		p.store(p.to, false, publish.Options{Platforms: []provider.Platform{haiku}})
+		_, err := approval.Promote(p.Context(), p.to.open(p.T), p.decided(), p.version, approval.PromoteOptions{Reason: "reviewed"})
+		p.must(err)
+	}, "1.2.3 pending-1.2.3", map[string]string{"promote": "", "restore": "", "module push": "", "module copy": "", "module promote": ""}},
 	"other bytes": {func(p *policies, o *publish.Options) {
 		o.Recheck = true
 		p.store(p.to, true, publish.Options{Force: true})

@@ -39,7 +39,8 @@ type CopyOptions struct {
 	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
 	// Commit, if not nil, decides whether the tag is written. It calls write, which writes
-	// the tag and reads it back. If it returns an error, Copy fails.
+	// the tag and reads it back. In a dry run, write is nil. If Commit returns an error, Copy
+	// fails.
 	Commit func(ctx context.Context, t Tagging, write func(ctx context.Context) (Inspection, error)) error
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
@@ -171,8 +172,12 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 			return err
 		}
 	}
-	if c.options.DryRun && !same {
-		return nil // Copy would send all missing content
+	tagging := Tagging{Release: release, Existing: existing, Forced: c.result.Forced}
+	if c.options.DryRun && !same { // Copy would send all missing content
+		if c.options.Commit != nil {
+			return c.options.Commit(ctx, tagging, nil)
+		}
+		return nil
 	}
 	// 2. Copy the manifests with their blobs. The index is sent with its tag or, if it has
 	// referrers, before them.
@@ -192,7 +197,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	}
 	write := func(ctx context.Context) (Inspection, error) { return c.tag(ctx, index, existing) }
 	if c.options.Commit != nil {
-		return c.options.Commit(ctx, Tagging{Release: release, Existing: existing, Forced: c.result.Forced}, write)
+		return c.options.Commit(ctx, tagging, write)
 	}
 	_, err = write(ctx)
 	return err

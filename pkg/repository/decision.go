@@ -224,11 +224,10 @@ func (r DecisionRecord) Signed() artifact.SignedDecision {
 	return artifact.SignedDecision{Decision: r.Decision, Statement: r.Statement, Signature: r.Signature, Keys: r.Keys}
 }
 
-// CarryDecisions attaches the recorded decisions about an index to the index that replaces
+// CarryDecisions attaches the decisions about an earlier index to the index that replaces
 // it, so that the version keeps its history. If the registry can't store referrers lists,
 // CarryDecisions does nothing.
-func CarryDecisions(ctx context.Context, repo Repository, from digest.Digest, index artifact.Blob) error {
-	records, err := Decisions(ctx, repo, from)
+func CarryDecisions(ctx context.Context, repo Repository, records []DecisionRecord, index artifact.Blob) error {
 	var packed []artifact.Referrer
 	for _, r := range records {
 		referrer, err := r.Signed().Repack(index.Descriptor)
@@ -237,10 +236,7 @@ func CarryDecisions(ctx context.Context, repo Repository, from digest.Digest, in
 		}
 		packed = append(packed, referrer)
 	}
-	if err == nil {
-		_, err = attach(ctx, repo, packed, index)
-	}
-	if err != nil && !errors.Is(err, ErrNoReferrersList) {
+	if _, err := attach(ctx, repo, packed, index); err != nil && !errors.Is(err, ErrNoReferrersList) {
 		return fmt.Errorf("keeping the recorded decisions: %w", err)
 	}
 	return nil

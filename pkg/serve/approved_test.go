@@ -71,7 +71,11 @@ func replaceIndex(t *testing.T, w *world, tag, other string, forged bool) {
 	if err := w.repo.PushTag(t.Context(), b, tag, was); err != nil {
 		t.Fatal(err)
 	}
-	if err := repository.CarryDecisions(t.Context(), w.repo, was, b); err != nil {
+	records, err := repository.Decisions(t.Context(), w.repo, was)
+	if err == nil {
+		err = repository.CarryDecisions(t.Context(), w.repo, records, b)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }

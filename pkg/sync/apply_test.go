@@ -372,6 +372,29 @@ func TestApplyStages(t *testing.T) {
 	m.expect(t, "copy dr 1.0.0")
 }
 
+// TestApplyStagesUnapproved checks that platforms that are added to an approved version wait
+// for an approval, and aren't copied before.
+func TestApplyStagesUnapproved(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
+	m.publish(t, "rocket", "1.0.0")
+	m.want(t, "rocket", sync.Settings{Platforms: platforms[:1]})
+	m.expect(t, "mirror main 1.0.0, copy dr 1.0.0")
+	approve := func() {
+		t.Helper()
+		if _, err := approval.Promote(t.Context(), m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.0.0"), approval.PromoteOptions{Reason: "reviewed"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	approve()
+	m.want(t, "rocket", sync.Settings{})
+	m.expect(t, "stage main pending-1.0.0")
+	m.expect(t, "pending main pending-1.0.0")
+	approve()
+	m.expect(t, "copy dr 1.0.0")
+	m.expect(t, "")
+}
+
 func (m *mirrored) deny(t *testing.T, constraint string) {
 	t.Helper()
 	d := sync.Denial{Reason: "withdrawn", By: "security", Position: "mirror.hcl:9"}

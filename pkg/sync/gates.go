@@ -86,7 +86,7 @@ func readVariables(a *hcl.Attribute) ([]string, error) {
 // name of the repository that did not receive the release.
 func (r *Result) gated(stopped map[string]string) {
 	switch held := r.Published.Held; {
-	case held != nil && r.Err == nil && r.Action.Kind == Restore:
+	case held != nil && r.Err == nil && r.Published.Tag == "": // a restored version
 		r.Action.Kind, r.Action.Reason = Hold, held.Error()
 	case held != nil && r.Err == nil:
 		r.Action.Kind, r.Action.Tag, r.Action.Reason = Stage, r.Published.Tag, held.Error()
