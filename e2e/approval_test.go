@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -117,6 +119,35 @@ func TestTofuSkipsDeniedVersion(t *testing.T) {
 	check := command(t, programs.tofuOCI, "lock", "--check", "--module-dir", before, "--from", to, "--ca-file", world.caFile)
 	if out, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(out), "[lock-version-denied]") {
 		t.Errorf("lock --check: %v\n%s", err, out)
+	}
+}
+
+// TestTofuRefusesOverwrittenVersion checks what OpenTofu does if the tag of a denied version
+// points to an empty index, because the registry doesn't delete tags: it finds the version,
+// but installs nothing.
+func TestTofuRefusesOverwrittenVersion(t *testing.T) {
+	t.Parallel()
+	_, config := serveOrigin(t, origintest.Options{}, world.release, badRelease(t))
+	to := strings.TrimPrefix(serve(t, registrytest.New(registrytest.Options{NoDelete: http.StatusMethodNotAllowed})), "https://") + "/mirror/{namespace}/{type}"
+	flags := []string{"--to", to, "--config", config, "--ca-file", world.caFile}
+	run(t, programs.tofuOCI, append([]string{"mirror", "hashicorp/time", "--all"}, flags...)...)
+	run(t, programs.tofuOCI, append([]string{"deny", "hashicorp/time@" + fixture.TimeVersion, "--reason", "not good enough", "--overwrite"}, flags...)...)
+	installation := run(t, programs.tofuOCI, "tofurc", to)
+	for version, want := range map[string]string{
+		">= " + badVersion:         "hashicorp/time v" + fixture.TimeVersion + ": provider image manifest has unsupported artifact type",
+		fixture.TimeVersion:        "hashicorp/time v" + fixture.TimeVersion + ": provider image manifest has unsupported artifact type",
+		"< " + fixture.TimeVersion: "Installed hashicorp/time v" + badVersion,
+	} {
+		dir, cli := t.TempDir(), filepath.Join(t.TempDir(), "tofurc")
+		write(t, filepath.Join(dir, "main.tf"), fmt.Sprintf("terraform {\n  required_providers {\n    time = {\n      source  = \"hashicorp/time\"\n      version = %q\n    }\n  }\n}\n", version))
+		write(t, cli, installation)
+		cmd := command(t, programs.tofu, "init", "-input=false", "-no-color")
+		cmd.Dir, cmd.Env = dir, append(cmd.Env, "TF_CLI_CONFIG_FILE="+cli)
+		out, err := cmd.CombinedOutput()
+		isFailed := version[0] != '<'
+		if text := strings.Join(strings.Fields(string(out)), " "); !strings.Contains(text, want) || (err != nil) != isFailed {
+			t.Errorf("%s: got %v, want %q\n%s", version, err, want, out)
+		}
 	}
 }
 

@@ -54,18 +54,12 @@ func imitated(p registrytest.Product, lacks string, limits map[string]limit) pro
 	}
 }
 
-// noUntag describes products that don't delete tags.
-var noUntag = map[string]limit{
-	"deny": {"tags can't be deleted", 3, "but a plain tofu init can still install it; delete the tag 1.1.0"},
-	"sync": {"tags can't be deleted", 3, "hint: delete the tag 1.0.0"},
-}
-
 // products lists the products of TestRegistries. Package registrytest names the public
 // sources of what the imitated products do differently.
 func products() []product {
 	threeLevels := imitated(registrytest.DockerHub, "", map[string]limit{"mirror": {"names have two levels", 6, "401 Unauthorized"}})
 	threeLevels.name += ", three levels"
-	hub := imitated(registrytest.DockerHub, "delete-tag delete-manifest", noUntag)
+	hub := imitated(registrytest.DockerHub, "delete-tag delete-manifest", nil)
 	hub.path = "{area}/{namespace}-{type}"
 	ecr := imitated(registrytest.ECR, "move-tag", map[string]limit{
 		"extend": {"tags can't be moved", 1, "hint: publish all platforms of a version in one run"},
@@ -75,22 +69,22 @@ func products() []product {
 	return []product{
 		{name: "distribution 3", start: startDistribution("")},
 		{name: "distribution 3, only images", start: startDistribution("policy: {repository: {classes: [image]}}\n")},
-		{name: "docker-registry 2.8", start: startDockerRegistry, lacks: "delete-tag", limits: noUntag},
+		{name: "docker-registry 2.8", start: startDockerRegistry, lacks: "delete-tag"},
 		{name: "crane registry serve", start: startCrane},
 		{name: "image layouts"},
-		imitated(registrytest.GHCR, "delete-tag delete-manifest", noUntag),
+		imitated(registrytest.GHCR, "delete-tag delete-manifest", nil),
 		imitated(registrytest.GitLab, "referrers document decision", map[string]limit{
 			"promote": {"releases can't have referrers", 1, "promote without --reason and --by"},
 			"publish": {"releases can't have referrers", 1, "publish or copy with --no-referrers"},
 		}),
 		ecr,
-		imitated(registrytest.Harbor27, "delete-tag", noUntag),
-		imitated(registrytest.Harbor, "delete-tag", noUntag),
+		imitated(registrytest.Harbor27, "delete-tag", nil),
+		imitated(registrytest.Harbor, "delete-tag", nil),
 		imitated(registrytest.Quay, "", map[string]limit{"mirror": {"only types of images and Helm charts are allowed", 1, "hint: allow the refused media type in the registry"}}),
 		imitated(registrytest.QuayAnyType, "", nil),
 		imitated(registrytest.ACR, "move-tag delete-tag", map[string]limit{
 			"extend": {"tags can't be moved", 1, "hint: publish all platforms of a version in one run"},
-			"deny":   {"tags can be neither deleted nor moved", 3, "but a plain tofu init can still install it; delete the tag 1.1.0"},
+			"deny":   {"tags can be neither deleted nor moved", 3, "but a plain tofu init can still install it; use --overwrite, or delete the tag 1.1.0"},
 			"sync":   {"tags can be neither deleted nor moved", 3, "hint: exempt the tag tofu-oci-sync"},
 		}),
 		imitated(registrytest.Artifactory, "", nil),

@@ -21,6 +21,7 @@ func denyCommand() *cli.Command {
 		byFlag(),
 		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
 		passphraseFlag(),
+		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "if the registry does not delete tags, point the version's tag to an empty index"},
 		dryRunFlag("write nothing"),
 	}, networkFlags(), outputFlags())
 }
@@ -52,12 +53,12 @@ func denyAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, DryRun: cmd.c.Bool("dry-run"), Signer: cmd.signer}
+	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, Overwrite: cmd.c.Bool("overwrite"), DryRun: cmd.c.Bool("dry-run"), Signer: cmd.signer}
 	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
 	if result.VersionTagError != nil {
-		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
+		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; use --overwrite, or %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
 		return cmp.Or(err, error(&explain.ExitError{Code: explain.ExitPartly}))
 	}
 	if err == nil && result.RecordError != nil {

@@ -116,6 +116,9 @@ func Done(r sync.Result) Item {
 	i := Planned(r.Action)
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
 	i.Signature, i.Warnings = DescribeVerdict(r.Published.Verdict), warnings(r.Published)
+	if r.Undeleted != nil {
+		i.Warnings = append(i.Warnings, fmt.Sprintf("this version and others can't be removed: %v; %s; or set mode = \"report\" in the prune block", r.Undeleted, explain.Hint(r.Undeleted)))
+	}
 	if i.Error != nil {
 		i.Status = StatusFailed
 		if refused, ok := errors.AsType[*trust.RefusedError](r.Err); ok {

@@ -43,6 +43,8 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 				about = indented(OneLine(i.Signature.String()) + "\n")
 			}
 			about += o.packageTable(event.Packages)
+		}
+		if r.Err == nil {
 			for _, warning := range i.Warnings {
 				o.printWarning(i.Release() + ": " + warning)
 			}

@@ -25,6 +25,9 @@ type DenyOptions struct {
 	Signer artifact.Signer
 	// Aliases allows the repository to contain releases from other providers.
 	Aliases provider.Aliases
+	// Overwrite points the version's tag to [artifact.EmptyIndex] if the registry doesn't
+	// delete tags.
+	Overwrite bool
 	// DryRun computes the result without writing anything.
 	DryRun bool
 }
@@ -37,7 +40,7 @@ type DenyOptions struct {
 //
 // If the registry doesn't delete tags, the pending tag points to the denial (see
 // [Result.PendingTagError]), and the tag of the version doesn't change (see
-// [Result.VersionTagError]). The tag of a pruned version is also kept, because OpenTofu
+// [Result.VersionTagError]), unless Overwrite is set. The tag of a pruned version is also kept, because OpenTofu
 // ignores it. If a gate has denied the version, Deny replaces the denial, so that no
 // gate can revoke it. If a person has already denied the version, the existing denial
 // is kept, and if the version has neither its own tag nor a pending tag, the result is
@@ -142,18 +145,21 @@ type deniable struct {
 // it doesn't exist, because its index is missing, or because it belongs to a different
 // provider.
 func (d denying) inspect(ctx context.Context) (f deniable, err error) {
-	denied, err := asDenied(repository.CheckDenied(ctx, d.repo, d.version))
-	if err != nil {
-		return f, err
-	}
 	if f.pending, err = repository.Inspect(ctx, d.repo, artifact.PendingTag(d.version), repository.DepthManifests); err != nil {
 		return f, err
 	}
 	if f.version, err = repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthManifests); err != nil {
 		return f, err
 	}
-	if f.pending.IsDenial() {
-		f.pending = repository.Inspection{}
+	// Another run that denies the version writes the denial before it deletes the tags.
+	denied, err := asDenied(repository.CheckDenied(ctx, d.repo, d.version))
+	if err != nil {
+		return f, err
+	}
+	for _, i := range []*repository.Inspection{&f.pending, &f.version} {
+		if i.IsDenial() {
+			*i = repository.Inspection{}
+		}
 	}
 	for _, i := range []repository.Inspection{f.version, f.pending} {
 		if err := d.checkProvider(i, d.options.Aliases); err != nil {
@@ -222,14 +228,31 @@ func (d denying) unstage(ctx context.Context, record artifact.Blob, pending repo
 }
 
 // unpublish deletes the tag of the version. If the tag can't be deleted, tagErr is the
-// reason. unpublish never points the tag to different content, because OpenTofu would
-// still select the version and then fail.
+// reason.
 func (d denying) unpublish(ctx context.Context) (tagErr, err error) {
 	now, err := repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthIndex)
-	if err != nil || !now.Exists() {
+	if err != nil || !now.Exists() || now.IsDenial() {
 		return nil, err
 	}
-	return d.deleteTag(ctx, now, repository.Inspection{})
+	return d.remove(ctx, now)
+}
+
+// remove deletes a tag that clients install. If the registry doesn't delete tags, remove
+// overwrites the tag only if the user requests it, because OpenTofu still selects the version
+// and then fails.
+func (d denying) remove(ctx context.Context, i repository.Inspection) (tagErr, err error) {
+	tagErr, err = d.deleteTag(ctx, i, repository.Inspection{})
+	if err != nil || !d.options.Overwrite || !errors.Is(tagErr, repository.ErrTagNotDeleted) {
+		return tagErr, err
+	}
+	empty, err := artifact.EmptyIndex(d.address, d.version)
+	if err == nil {
+		_, err = repository.WriteTag(ctx, d.repo, empty, i.Tag, i.Digest)
+	}
+	if repository.IsPermanent(err) {
+		return fmt.Errorf("%w: %w", tagErr, err), nil
+	}
+	return nil, err
 }
 
 // deleteLatest deletes a module's latest tag, which OpenTofu installs by default, if it
@@ -239,5 +262,5 @@ func (d denying) deleteLatest(ctx context.Context, denied digest.Digest) (tagErr
 	if err != nil || i.Digest != denied {
 		return nil, err
 	}
-	return d.deleteTag(ctx, i, repository.Inspection{})
+	return d.remove(ctx, i)
 }

@@ -184,6 +184,47 @@ func TestDenyTagNotDeleted(t *testing.T) {
 	}
 }
 
+// TestDenyOverwrites checks that Overwrite replaces a tag that can't be deleted, except if
+// tags are immutable, and that the version can be promoted again.
+func TestDenyOverwrites(t *testing.T) {
+	t.Parallel()
+	overwrite := because
+	overwrite.Overwrite = true
+	for _, immutable := range []bool{false, true} {
+		w := newRegistry(t, registrytest.Options{NoDelete: http.StatusMethodNotAllowed, ImmutableTags: immutable})
+		index := w.put(t, version, one)
+		w.deny(t, because)
+		r := w.deny(t, overwrite)
+		if immutable {
+			if !errors.Is(r.VersionTagError, repository.ErrTagNotDeleted) || w.at(t, version) != index {
+				t.Errorf("immutable tags: got %+v", r)
+			}
+			continue
+		}
+		now := w.inspect(t, version)
+		if r.VersionTagError != nil || !now.IsDenial() || len(now.Index.Platforms()) > 0 {
+			t.Errorf("got %+v, %+v", r, now)
+		}
+		for _, o := range []approval.DenyOptions{because, overwrite} {
+			if r := w.deny(t, o); r.Status != publish.Unchanged || r.VersionTagError != nil {
+				t.Errorf("again: %+v", r)
+			}
+		}
+		if records, err := approval.History(t.Context(), w.repo, w.address, w.version); err != nil || len(records) != 1 || records[0].Index != index {
+			t.Errorf("history: %+v, %v", records, err)
+		}
+		_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
+		if !errors.Is(err, approval.ErrDenied) {
+			t.Errorf("nothing is left to promote: %v", err)
+		}
+		w.put(t, waiting, both)
+		// The tag of the denial can't be deleted either.
+		if _, err = approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true}); !errors.Is(err, repository.ErrTagNotDeleted) || w.at(t, version) != w.at(t, waiting) {
+			t.Errorf("promoting another release: %v", err)
+		}
+	}
+}
+
 // TestDenyTagNotDeletedOverruled checks that a denied version with a tag can be promoted with Force.
 func TestDenyTagNotDeletedOverruled(t *testing.T) {
 	t.Parallel()

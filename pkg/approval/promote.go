@@ -97,7 +97,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	// 2. Inspect the pending release, and decide whether it can become the version.
 	pending, err := p.inspectPending(ctx, version)
-	isReleased := version.Exists() && !version.Dangling
+	isReleased := version.Exists() && !version.Dangling && !version.IsDenial()
 	switch {
 	case p.restores() && isReleased && (err == nil || errors.Is(err, ErrNotPending) || errors.Is(err, ErrIncomplete)):
 		r.Status, r.Packages, err = publish.Unchanged, version.Packages(p.address, p.version), nil
@@ -201,7 +201,7 @@ func (p promotion) record(ctx context.Context, r *Result, i repository.Inspectio
 // returns an error if the release is incomplete.
 func (p promotion) inspectPending(ctx context.Context, version repository.Inspection) (i repository.Inspection, err error) {
 	if !p.restores() {
-		if i, err = p.inspectRelease(ctx, artifact.PendingTag(p.version)); version.Exists() || !errors.Is(err, ErrNotPending) {
+		if i, err = p.inspectRelease(ctx, artifact.PendingTag(p.version)); version.Exists() && !version.IsDenial() || !errors.Is(err, ErrNotPending) {
 			return i, err
 		}
 	}
@@ -292,7 +292,7 @@ func indexOf(i repository.Inspection) artifact.Blob {
 // list the differences that prevent the promotion.
 func compare(pending, version repository.Inspection) (publish.Status, []string) {
 	switch {
-	case !version.Exists() || version.Dangling:
+	case !version.Exists() || version.Dangling || version.IsDenial():
 		return publish.Promoted, nil
 	case version.Digest == pending.Digest:
 		return publish.Unchanged, nil

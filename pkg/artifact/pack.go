@@ -122,6 +122,18 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
+// EmptyIndex returns an index without packages, to which the tag of a denied version points
+// if its registry doesn't delete tags. OpenTofu finds no package in it to install.
+func EmptyIndex(a provider.Address, v provider.Version) (Blob, error) {
+	return marshal(ocispec.Index{
+		Versioned:    specs.Versioned{SchemaVersion: 2},
+		MediaType:    ocispec.MediaTypeImageIndex,
+		ArtifactType: TypeProvider,
+		Manifests:    []ocispec.Descriptor{},
+		Annotations:  map[string]string{ocispec.AnnotationVersion: v.String(), AnnotationProvider: a.ASCII()},
+	}, ocispec.MediaTypeImageIndex, TypeProvider)
+}
+
 // withConfig returns the empty config, followed by the documents sorted by digest.
 func withConfig(documents map[digest.Digest]provider.Document) []provider.Document {
 	return append([]provider.Document{emptyConfig()}, slices.SortedFunc(maps.Values(documents), func(a, b provider.Document) int {

@@ -22,6 +22,9 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 	if err != nil {
 		return err
 	}
+	if f.stored.IsDenial() {
+		f.stored = repository.Inspection{Tag: f.stored.Tag, Absent: repository.ErrNotFound}
+	}
 	if f.foreign = checkIndexOwner(f.stored, j.address, j.options.Aliases...); f.stored.Exists() || j.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
 		return nil
 	}
@@ -50,11 +53,8 @@ func (j *job) readTag(ctx context.Context, f *facts, tag string) (repository.Ins
 // pending index. Otherwise, it returns the released index. Therefore, released packages
 // are not staged again, and promoting a pending index only moves a tag.
 func baseOf(pending, released repository.Inspection) repository.Inspection {
-	switch {
-	case released.Exists() && !adds(pending, released):
+	if released.Exists() && !adds(pending, released) {
 		return released
-	case pending.IsDenial():
-		return repository.Inspection{Tag: pending.Tag, Absent: repository.ErrNotFound}
 	}
 	return pending
 }

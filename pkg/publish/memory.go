@@ -63,6 +63,12 @@ func (p *Publisher) Reader(repo repository.Reader) repository.Reader {
 	return p.memory.tags.Reader(repo)
 }
 
+// Repository is like Reader, but also returns a repository that can be written. Releases of
+// this Publisher find the tags that are written to it.
+func (p *Publisher) Repository(repo repository.Repository) repository.Repository {
+	return p.memory.of(repo)
+}
+
 // once returns a function that sends each blob to a repository only once.
 func (m *memory) once(repo repository.Repository) repository.Once {
 	if repo.Traits().BlobPath != nil {

@@ -339,10 +339,14 @@ func ReadPending(ctx context.Context, repo Reader, v provider.Version) (Inspecti
 	return i, err
 }
 
-// IsDenial reports whether the tag points to the manifest of a denial.
+// IsDenial reports whether the tag points to the manifest of a denial or to
+// [artifact.EmptyIndex], because the version is denied and its registry doesn't delete tags.
 func (i Inspection) IsDenial() bool {
-	_, err := artifact.ParseDecisionManifest(i.Bytes)
-	return err == nil
+	if _, err := artifact.ParseDecisionManifest(i.Bytes); err == nil {
+		return true
+	}
+	manifests, blobs, err := artifact.Children(i.Bytes)
+	return err == nil && len(manifests)+len(blobs) == 0
 }
 
 // Remove deletes the denial tag from repo. If it returns [ErrTagNotDeleted], the

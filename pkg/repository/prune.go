@@ -107,7 +107,7 @@ func checkManifests(ctx context.Context, repo Reader, index Inspection) error {
 // its tags. Untag returns [ErrTagNotDeleted], [ErrTagMoved], and errors from the
 // repository.
 func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, kept Inspection) error {
-	if err := deleteTag(ctx, repo, tag, was); err != nil || kept.Tag == "" || repo.Traits().AtomicTags {
+	if err := deleteTag(ctx, repo, tag, was); err != nil || kept.Tag == "" {
 		return err
 	}
 	now, err := Inspect(ctx, repo, kept.Tag, DepthIndex)

@@ -40,7 +40,7 @@ func (p *Plan) Apply(ctx context.Context, o Options) error {
 	if o.Publisher == nil {
 		o.Publisher = p.publisher
 	}
-	x := &applier{Options: o.withDefaults(), opened: p.opened, wanted: map[provider.Address]Wanted{}, histories: map[string]*trust.SignerHistory{}}
+	x := &applier{Options: o.withDefaults(), opened: p.opened, wanted: map[provider.Address]Wanted{}, histories: map[string]*trust.SignerHistory{}, keeps: map[string]bool{}}
 	for _, w := range o.Wanted {
 		x.wanted[w.Address] = w
 	}
@@ -108,6 +108,9 @@ type applier struct {
 	opened    map[string]repository.Repository // by name; read-only
 	mu        sync.Mutex
 	histories map[string]*trust.SignerHistory
+	// keeps contains the registries for which a result already explains that they don't
+	// delete tags or manifests.
+	keeps map[string]bool
 }
 
 // apply performs the actions of a unit.
@@ -181,6 +184,9 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 		}
 		if isLost && r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
 			r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
+		}
+		if r.Published.Status == publish.Unchanged && r.Published.Held == nil {
+			r.Published = publish.Result{} // only the tag was restored
 		}
 		r.refuse()
 	case Deny:
@@ -259,7 +265,7 @@ func (x *applier) restore(ctx context.Context, repo repository.Repository, a Act
 		policy.Mode = s.Signatures
 		o.Verify = policy.VerifySignature
 	}
-	_, err := approval.Restore(ctx, repo, storedAs(a.Provider, repo), a.Version, action, o)
+	_, err := approval.Restore(ctx, x.Publisher.Repository(repo), storedAs(a.Provider, repo), a.Version, action, o)
 	return err // an error about the pruned tag is harmless
 }
 

@@ -555,34 +555,56 @@ func TestApplyPrunesNothingAfterFailures(t *testing.T) {
 	}
 }
 
-// TestApplyWithoutDeletion checks a registry that doesn't delete manifests. Every run
-// returns an error, and nothing is lost.
+// TestApplyWithoutDeletion checks a registry that doesn't delete manifests. Runs report this
+// once, don't fail, and nothing is lost.
 func TestApplyWithoutDeletion(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main)
+	m.publish(t, "rocket", "1.0.0", "1.0.1", "1.1.0")
+	m.want(t, "rocket", sync.Settings{})
+	m.apply(t)
+	m.declaration.Prune = &sync.Prune{Delete: true, KeepFor: day, MaxDelete: 20}
+	m.want(t, "rocket", sync.Settings{Latest: 1})
+	m.expect(t, "mark main 1.0.1, mark main 1.0.0")
+	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
+	m.now = m.now.Add(day)
+	for range 2 {
+		if got, results := m.apply(t); got != "hold main 1.0.1, hold main 1.0.0" || !errors.Is(results[0].Undeleted, repository.ErrTagNotDeleted) || results[1].Undeleted != nil {
+			t.Errorf("got %q, %v", got, results)
+		}
+	}
+	m.registry.Behave()
+	m.expect(t, "prune main 1.0.1, prune main 1.0.0")
+	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
+	m.now = m.now.Add(day)
+	if got, results := m.apply(t); got != "hold main pruned-1.0.1, hold main pruned-1.0.0" || !errors.Is(results[0].Undeleted, repository.ErrTagNotDeleted) || results[1].Undeleted != nil {
+		t.Errorf("got %q, %v", got, results)
+	}
+	m.want(t, "rocket", sync.Settings{})
+	m.registry.Behave()
+	m.expect(t, "restore main pruned-1.0.1, restore main pruned-1.0.0, unmark main 1.0.1, unmark main 1.0.0")
+}
+
+// TestApplyOverwritten checks that a denied version whose tag can't be deleted fails in each
+// run, until its tag points to an empty index.
+func TestApplyOverwritten(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, main)
 	m.publish(t, "rocket", "1.0.0", "1.1.0")
 	m.want(t, "rocket", sync.Settings{})
 	m.apply(t)
-	m.declaration.Prune = &sync.Prune{Delete: true, KeepFor: day, MaxDelete: 20}
-	m.want(t, "rocket", sync.Settings{Latest: 1})
-	m.expect(t, "mark main 1.0.0")
 	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
-	m.now = m.now.Add(day)
+	m.deny(t, ">= 1.1.0")
 	for range 2 {
-		if got, results := m.apply(t); got != "prune main 1.0.0 failed" || !errors.Is(results[0].Err, repository.ErrTagNotDeleted) {
+		if got, results := m.apply(t); got != "deny main 1.1.0 failed" || !errors.Is(results[0].Err, repository.ErrTagNotDeleted) {
 			t.Errorf("got %q, %v", got, results)
 		}
 	}
-	m.registry.Behave()
-	m.expect(t, "prune main 1.0.0")
-	m.registry.Misbehave(registrytest.ManifestDelete, origintest.Status(http.StatusMethodNotAllowed), -1)
-	m.now = m.now.Add(day)
-	if got, results := m.apply(t); got != "delete main pruned-1.0.0 failed" || !errors.Is(results[0].Err, repository.ErrTagNotDeleted) {
-		t.Errorf("got %q, %v", got, results)
+	_, err := approval.Deny(t.Context(), m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.1.0"), approval.DenyOptions{Reason: "withdrawn", Overwrite: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	m.want(t, "rocket", sync.Settings{})
-	m.registry.Behave()
-	m.expect(t, "restore main pruned-1.0.0, unmark main 1.0.0")
+	m.expect(t, "skip main 1.1.0")
 }
 
 // TestApplyLayouts checks pruning in an image layout.

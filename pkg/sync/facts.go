@@ -113,11 +113,32 @@ func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository
 	case err != nil:
 		return err
 	}
-	t.tags = tags
+	if t.tags, err = installable(ctx, repo, tags); err != nil {
+		return err
+	}
 	if t.writes && slices.Contains(tags, artifact.SyncTag) {
 		t.record, t.recordErr = repository.ReadSyncRecord(ctx, repo)
 	}
 	return nil
+}
+
+// installable returns the tags without those of denied versions that point to an empty index,
+// because the registry doesn't delete tags.
+func installable(ctx context.Context, repo repository.Repository, tags artifact.Tags) (artifact.Tags, error) {
+	for _, v := range tags.Denied() {
+		tag := artifact.Tag(v)
+		if !slices.Contains(tags, tag) {
+			continue
+		}
+		i, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
+		if err != nil {
+			return nil, err
+		}
+		if i.IsDenial() {
+			tags = slices.DeleteFunc(slices.Clone(tags), func(other string) bool { return other == tag })
+		}
+	}
+	return tags, nil
 }
 
 // checkReleases checks existing releases with dry runs.

@@ -2,6 +2,7 @@ package sync
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 func (x *applier) remove(ctx context.Context, u unit) []Result {
 	results := make([]Result, len(u.actions))
 	changed := map[string]error{} // by repository
+	undeleted := map[string]error{}
 	for i, a := range u.actions {
 		r := &results[i]
 		r.Action = a
@@ -30,9 +32,12 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 			err = x.updateRecord(ctx, u, repo, a.Repository)
 			changed[a.Repository] = err
 		}
+		removal := string(a.Kind) + " " + a.Repository
 		switch {
 		case err != nil:
 			r.Err = err
+		case undeleted[removal] != nil:
+			r.Err = undeleted[removal]
 		case a.Kind == PruneTag:
 			r.Err = again(ctx, func() error {
 				_, err := repository.Prune(ctx, repo, a.Version, a.From)
@@ -41,8 +46,24 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 		case a.Kind == Delete:
 			r.Err = again(ctx, func() error { return repository.DeletePruned(ctx, repo, a.Version, a.From) })
 		}
+		if errors.Is(r.Err, repository.ErrTagNotDeleted) && !errors.Is(r.Err, provider.ErrDenied) {
+			undeleted[removal] = r.Err
+			x.keep(r, repo.Traits().Registry)
+		}
 	}
 	return results
+}
+
+// keep changes the result of an action that removes a version from a registry that doesn't
+// delete tags or manifests. This isn't a failure, because each run would fail again.
+func (x *applier) keep(r *Result, registry string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if key := string(r.Action.Kind) + " " + registry; !x.keeps[key] {
+		x.keeps[key] = true
+		r.Undeleted = r.Err
+	}
+	r.Action.Kind, r.Action.Reason, r.Err = Hold, r.Action.Reason+"; stays, because the registry does not delete it", nil
 }
 
 // updateRecord writes the dates of all actions for a repository to its sync record
