@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
@@ -153,9 +154,24 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 	}
 	r.From, r.PendingTagError = pending.Tag, done.PendingTagError
 	if _, pruned := artifact.ParsePruned(pending.Tag); pruned {
-		r.PendingTagError, err = p.deleteTag(ctx, pending, done.Now)
+		if r.PendingTagError, err = p.deleteTag(ctx, pending, done.Now); err == nil {
+			err = p.confirm(ctx, pending, done.Now)
+		}
 	}
 	return r, err
+}
+
+// confirm writes the tag of a restored version again if it is missing, because another run
+// that found the version pruned has deleted its index.
+func (p promotion) confirm(ctx context.Context, pruned, version repository.Inspection) error {
+	if p.repo.Traits().AtomicTags {
+		return nil
+	}
+	if err := bounded.Pause(ctx, p.repo.Traits().ConfirmDelay); err != nil {
+		return err
+	}
+	_, err := p.deleteTag(ctx, pruned, version)
+	return err
 }
 
 // verify returns the release under a tag after verifying its signature.

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -407,5 +410,41 @@ func TestPromoteWithFaults(t *testing.T) {
 				t.Error("the release was never promoted")
 			})
 		}
+	}
+}
+
+// deletedLate deletes an index after the version's tag was read for the first time since the
+// pruned tag was deleted, like another run that found the version pruned.
+type deletedLate struct {
+	repository.Repository
+	remove func()
+	isDone bool
+}
+
+func (r *deletedLate) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
+	d, data, err := r.Repository.Manifest(ctx, reference)
+	if tags, _ := r.Tags(ctx); reference == version && !r.isDone && slices.Contains(tags, version) && !slices.Contains(tags, "pruned-"+version) {
+		r.isDone = true
+		r.remove()
+	}
+	return d, data, err
+}
+
+// TestRestoreDeletedLate checks that a restored version is complete if another run has found
+// it pruned and deletes its index after it was restored.
+func TestRestoreDeletedLate(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, registrytest.Options{})
+	index := w.put(t, version, both)
+	if _, err := repository.Prune(t.Context(), w.repo, w.version, ""); err != nil {
+		t.Fatal(err)
+	}
+	repo := &deletedLate{Repository: w.repo, remove: func() { w.registry.Delete(t, repositoryName, index.String()) }}
+	if _, err := approval.Restore(t.Context(), repo, w.address, w.version, publish.ActionMirror, approval.PromoteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	i := w.inspect(t, version)
+	if !repo.isDone || i.Digest != index || i.Dangling {
+		t.Errorf("deleted: %t, got %+v", repo.isDone, i)
 	}
 }

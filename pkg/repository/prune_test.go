@@ -244,6 +244,24 @@ func TestDeletePrunedRestored(t *testing.T) {
 	})
 }
 
+// TestPruneWhileRestored checks that a version keeps a tag if one run restores it while
+// another one prunes it.
+func TestPruneWhileRestored(t *testing.T) {
+	t.Parallel()
+	eachPruned(t, func(t *testing.T, e *end) {
+		index := e.push(t, twoZips).Digest
+		e.tagAs(t, prunedTag, index)
+		restored := e.inspect(t, repository.DepthIndex)
+		if err := repository.Untag(t.Context(), e.open(t), prunedTag, index, restored); err != nil { // the other run
+			t.Fatal(err)
+		}
+		if err := repository.Untag(t.Context(), e.open(t), tag, index, repository.Inspection{Tag: prunedTag, Descriptor: restored.Descriptor, Bytes: restored.Bytes}); err != nil {
+			t.Fatal(err)
+		}
+		e.wantTags(t, "", index)
+	})
+}
+
 // TestDeletePrunedKeepsDenial checks that denials and other tagged referrers are not deleted.
 func TestDeletePrunedKeepsDenial(t *testing.T) {
 	t.Parallel()
