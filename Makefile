@@ -137,7 +137,7 @@ unit: ## run all unit tests and testscripts
 .PHONY: faults
 faults: ## run 1000 random series of faults, and plans and runs of sync
 	$(UNIT) -run '^Test(Random|SyncRandom|SyncKilled)$$' ./internal/testing/faults -seeds 1000
-	$(UNIT) -run '^(TestPlanProperties|TestRunsWithFaults)$$' ./pkg/sync -worlds 100000 -histories 500
+	$(UNIT) -run '^(TestPlanProperties|TestRunsWithFaults)$$' ./internal/sync -worlds 100000 -histories 500
 
 RACE = CGO_ENABLED=1 $(TEST) -race
 

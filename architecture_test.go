@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,168 +25,47 @@ type listed struct {
 	Deps       []string
 }
 
-// rows maps each package to the packages of this module that it can import, except in
-// tests. Each package must have a row. Dependencies point down.
-var rows = map[string][]string{
-	"cmd/tofu-oci": {
-		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source", "pkg/source/builddir", "pkg/source/networkmirror", "pkg/source/oci", "pkg/source/origin", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/commandline", "internal/doctor", "internal/explain", "internal/gate", "internal/httpclient", "internal/launch", "internal/metrics", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/outcome", "internal/report", "internal/sealed", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/stricthcl", "internal/text", "internal/transfer",
-		"templates",
-	},
-	"templates": {},
-	"internal/explain": {
-		"pkg/approval", "pkg/artifact", "pkg/exec", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/builddir", "pkg/source/filesystem", "pkg/source/networkmirror", "pkg/source/origin", "pkg/store", "pkg/sums", "pkg/sync", "pkg/trust",
-		"internal/catalog", "internal/git", "internal/httpclient", "internal/credentials", "internal/opentofu/cliconfig", "internal/opentofu/configuration", "internal/opentofu/installation", "internal/packagezip", "internal/serve/api", "internal/stricthcl", "internal/text",
-	},
-	"internal/report": {
-		"pkg/approval", "pkg/artifact", "pkg/bundle", "pkg/finding", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/store", "pkg/sync", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/atomicfile", "internal/catalog", "internal/doctor", "internal/explain", "internal/extprog", "internal/httpclient", "internal/credentials", "internal/metrics", "internal/opentofu/cliconfig", "internal/outcome", "internal/serve/api", "internal/serve/pullthrough", "internal/schedule", "internal/text",
-	},
-	"internal/doctor": {
-		"pkg/approval", "pkg/artifact", "pkg/finding", "pkg/lockfile", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template",
-		"internal/catalog", "internal/credentials", "internal/httpclient", "internal/opentofu/cliconfig", "internal/opentofu/installation", "internal/stricthcl", "internal/text",
-	},
-	"pkg/verify": {
-		"pkg/approval", "pkg/artifact", "internal/doctor", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source/oci", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/packagezip", "internal/schedule", "internal/atomicfile",
-	},
-	"pkg/exec": {
-		"internal/opentofu/cliconfig", "internal/opentofu/configuration", "pkg/lock", "pkg/lockfile", "pkg/provider", "pkg/pull", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/packagezip", "internal/schedule", "internal/stricthcl", "internal/text",
-	},
-	"internal/sealed": {
-		"pkg/artifact", "pkg/bundle", "pkg/exec", "pkg/module", "pkg/provider", "pkg/pull", "pkg/repository", "pkg/serve", "pkg/source/oci", "pkg/template",
-		"internal/atomicfile", "internal/opentofu/configuration",
-	},
-	"pkg/sync": {
-		"pkg/approval", "pkg/artifact", "pkg/lock", "pkg/lockfile", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/template", "pkg/trust",
-		"internal/atomicfile", "internal/bounded", "internal/catalog", "internal/gate", "internal/schedule", "internal/stricthcl", "internal/text",
-	},
-	"pkg/mirror":   {"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/template", "internal/schedule"},
-	"pkg/bundle":   {"pkg/approval", "pkg/artifact", "pkg/mirror", "pkg/module", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/sums", "internal/atomicfile", "internal/bounded", "internal/memo", "internal/transfer"},
-	"pkg/module":   {"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/pull", "pkg/repository", "pkg/source/oci", "pkg/source/origin", "pkg/template", "internal/atomicfile", "internal/bounded", "internal/extprog", "internal/git", "internal/httpclient", "internal/opentofu/configuration", "internal/packagezip", "internal/text", "internal/transfer"},
-	"pkg/approval": {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/trust", "internal/bounded", "internal/schedule"},
-	"pkg/publish": {
-		"pkg/approval", "pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/source/oci", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/memo", "internal/packagezip", "internal/sbom", "internal/schedule", "internal/transfer",
-	},
-	"internal/gate": {
-		"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/source/oci", "pkg/trust",
-		"internal/atomicfile", "internal/bounded", "internal/extprog", "internal/packagezip", "internal/text", "internal/transfer",
-	},
-	"pkg/pull": {
-		"pkg/provider", "pkg/source", "pkg/store", "pkg/sums",
-		"internal/atomicfile", "internal/bounded", "internal/packagezip", "internal/schedule", "internal/transfer",
-	},
-	"internal/serve/page":   {"internal/serve/api", "pkg/finding"},
-	"internal/serve/access": {"pkg/provider", "pkg/template", "internal/bounded", "internal/httpclient", "internal/stricthcl"},
-	"internal/catalog": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/template",
-		"internal/bounded", "internal/httpclient", "internal/schedule", "internal/text",
-	},
-	"internal/serve/api": {"pkg/finding", "pkg/provider", "internal/bounded", "internal/httpclient"},
-	"internal/serve/pullthrough": {
-		"pkg/artifact", "pkg/mirror", "pkg/provider", "pkg/publish", "pkg/repository", "pkg/sums", "pkg/template", "pkg/trust",
-		"internal/serve/spool", "internal/bounded", "internal/memo", "internal/atomicfile", "internal/transfer",
-	},
-	"internal/serve/spool": {"pkg/artifact", "pkg/provider", "internal/atomicfile", "internal/bounded", "internal/transfer"},
-	"pkg/serve": {
-		"pkg/approval", "pkg/artifact", "internal/catalog", "internal/opentofu/cliconfig", "pkg/finding", "pkg/lockfile", "pkg/module", "pkg/provider", "pkg/repository", "internal/serve/access", "internal/serve/api", "internal/serve/pullthrough", "internal/serve/page", "internal/serve/spool", "pkg/source", "pkg/source/oci", "pkg/store", "pkg/sums", "pkg/template", "pkg/trust", "pkg/verify",
-		"internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text",
-	},
-	"internal/launch": {"pkg/provider", "pkg/pull", "internal/extprog", "internal/packagezip", "internal/atomicfile"},
-	"pkg/trust":       {"pkg/artifact", "pkg/provider", "internal/bounded", "internal/memo", "internal/stricthcl"},
-	"internal/opentofu/installation": {
-		"pkg/provider", "pkg/source/filesystem", "pkg/source/origin", "pkg/template",
-		"internal/credentials", "internal/opentofu/cliconfig", "internal/stricthcl",
-	},
-
-	"pkg/source/origin":        {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/memo", "internal/schedule", "internal/text", "internal/transfer"},
-	"pkg/source/networkmirror": {"pkg/provider", "pkg/source/origin", "pkg/store", "pkg/sums", "internal/atomicfile", "internal/httpclient", "internal/memo", "internal/packagezip", "internal/schedule", "internal/transfer"},
-	"pkg/source/oci":           {"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "internal/schedule"},
-	"pkg/source/builddir":      {"pkg/artifact", "pkg/provider", "pkg/source", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip", "internal/text"},
-	"pkg/source/filesystem":    {"pkg/provider", "pkg/sums", "internal/bounded", "internal/memo", "internal/packagezip"},
-	"pkg/source":               {"pkg/artifact", "pkg/provider", "pkg/store", "pkg/sums", "internal/httpclient", "internal/memo"},
-	"pkg/store":                {"pkg/provider", "pkg/sums", "internal/atomicfile", "internal/bounded"},
-	"pkg/repository": {
-		"pkg/artifact", "pkg/provider", "pkg/sums", "pkg/template",
-		"internal/atomicfile", "internal/bounded", "internal/httpclient", "internal/memo", "internal/text", "internal/schedule", "internal/transfer",
-	},
-	"internal/opentofu/cliconfig":     {"pkg/provider", "pkg/template", "internal/bounded", "internal/text", "internal/stricthcl"},
-	"pkg/artifact":                    {"pkg/provider", "pkg/sums", "internal/bounded"},
-	"pkg/lock":                        {"internal/opentofu/configuration", "internal/doctor", "pkg/lockfile", "pkg/finding", "pkg/provider", "pkg/repository", "pkg/source", "pkg/sums", "pkg/template", "internal/memo", "internal/packagezip", "internal/schedule", "internal/text", "internal/transfer"},
-	"pkg/finding":                     {},
-	"pkg/lockfile":                    {"pkg/provider", "internal/bounded", "internal/stricthcl", "internal/atomicfile"},
-	"pkg/template":                    {"pkg/provider", "internal/text"},
-	"pkg/sums":                        {"pkg/provider"},
-	"pkg/provider":                    {"internal/text"},
-	"internal/opentofu/configuration": {"internal/opentofu/cliconfig", "pkg/provider", "internal/bounded", "internal/stricthcl"},
-
-	"internal/sbom":        {"pkg/provider"},
-	"internal/packagezip":  {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/atomicfile", "internal/text", "internal/transfer"},
-	"internal/transfer":    {"pkg/artifact", "pkg/provider", "pkg/sums", "internal/bounded", "internal/httpclient", "internal/schedule"},
-	"internal/httpclient":  {"pkg/provider", "internal/bounded", "internal/text", "internal/schedule"},
-	"internal/credentials": {"internal/opentofu/cliconfig", "pkg/provider", "pkg/template", "internal/bounded", "internal/extprog", "internal/memo", "internal/atomicfile", "internal/text"},
-	"internal/extprog":     {"pkg/provider", "internal/bounded", "internal/text"},
-	"internal/git":         {"pkg/provider", "internal/atomicfile", "internal/extprog", "internal/text"},
-	"internal/bounded":     {"internal/text"},
-	"internal/text":        {},
-	"internal/memo":        {},
-	"internal/schedule":    {},
-	"internal/stricthcl":   {"pkg/provider"},
-	"internal/metrics":     {"pkg/provider", "pkg/serve", "internal/bounded", "internal/serve/pullthrough"},
-	"internal/outcome":     {"pkg/artifact", "pkg/provider", "pkg/publish", "pkg/serve", "pkg/sync", "pkg/trust", "internal/atomicfile", "internal/bounded", "internal/explain", "internal/httpclient", "internal/metrics", "internal/text"},
-	"internal/commandline": {
-		"pkg/provider",
-		"internal/text",
-	},
-	"internal/atomicfile": {"internal/bounded"},
-
-	"internal/testing/nouns": {"pkg/provider"},
-	"internal/testing/exampletest": {
-		"pkg/artifact", "pkg/provider", "pkg/repository", "pkg/source/builddir", "internal/testing/origintest",
-	},
-	"internal/testing/sourcetest":   {"pkg/provider"},
-	"internal/testing/registrytest": {"internal/httpclient", "internal/testing/memnet", "internal/testing/origintest", "internal/testing/patience", "internal/testing/testca"},
-	"internal/testing/origintest":   {"pkg/provider", "pkg/sums"},
-	"internal/testing/testca":       {},
-	"internal/testing/memnet":       {},
-	"internal/testing/patience":     {},
-	"internal/testing/faults":       {},
-	"internal/testing/gittest":      {},
-	"internal/testing/gpgtest":      {},
-	"internal/testing/issuertest":   {},
+// listedPackages returns the packages in the list of docs/architecture.md, in its order.
+func listedPackages(t *testing.T) (names []string) {
+	t.Helper()
+	page, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, _ := strings.Cut(string(page), "## Packages and changes")
+	for _, item := range regexp.MustCompile("(?m)^- ((?:`[a-z0-9/-]+`(?:, )?)+)").FindAllStringSubmatch(list, -1) {
+		for name := range strings.SplitSeq(item[1], ", ") {
+			names = append(names, strings.Trim(name, "`"))
+		}
+	}
+	return names
 }
 
-// TestImportDirections checks that packages import only the packages in their row.
+// TestImportDirections checks that each package is in the list of docs/architecture.md, and
+// imports only packages further down.
 func TestImportDirections(t *testing.T) {
 	t.Parallel()
-	found := map[string]bool{}
+	order := listedPackages(t)
+	found := 0
 	for _, p := range goList(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
-		may, known := rows[name]
-		if found[name] = true; !known {
-			t.Errorf("%s has no row in this test: say what it may import", name)
+		at := slices.Index(order, name)
+		switch {
+		case strings.HasPrefix(name, "internal/testing/"):
+			continue
+		case at < 0:
+			t.Errorf("docs/architecture.md doesn't list %s", name)
+			continue
 		}
+		found++
 		for _, path := range p.Imports {
-			imported, ours := strings.CutPrefix(path, module)
-			if ours && known && !slices.Contains(may, imported) {
-				t.Errorf("%s imports %s, and may import only %q of this module", name, imported, may)
+			if imported, ours := strings.CutPrefix(path, module); ours && !slices.Contains(order[at:], imported) {
+				t.Errorf("%s imports %s, which precedes it in docs/architecture.md", name, imported)
 			}
 		}
 	}
-	for name, may := range rows {
-		if !found[name] {
-			t.Errorf("there is a row for %s, which does not exist", name)
-		}
-		for _, imported := range may {
-			switch {
-			case strings.HasPrefix(imported, "cmd/"):
-				t.Errorf("the row of %s lets it import a command", name)
-			case strings.HasPrefix(imported, "internal/testing/") && !strings.HasPrefix(name, "internal/testing/"):
-				t.Errorf("the row of %s lets shipped code import %s, which is for tests", name, imported)
-			}
-		}
+	if found != len(order)-1 { // e2e is a separate module
+		t.Errorf("docs/architecture.md lists %d packages, but %d exist", len(order)-1, found)
 	}
 }
 

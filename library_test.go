@@ -107,7 +107,7 @@ func buildLibrary(t *testing.T) (program string) {
 	write(t, filepath.Join(dir, "go.mod"), mod)
 	write(t, filepath.Join(dir, "go.sum"), read(t, "go.sum"))
 	write(t, filepath.Join(dir, "main.go"), blocks[0][1])
-	write(t, filepath.Join(dir, "functions.go"), importing(functions.String())+functions.String())
+	write(t, filepath.Join(dir, "functions.go"), importing(t, functions.String())+functions.String())
 	write(t, filepath.Join(dir, "roots.go"), trustRoots)
 	program = filepath.Join(dir, "library.exe")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
@@ -140,9 +140,10 @@ func init() {
 
 // importing returns the start of a file with imports of the packages that the text
 // uses.
-func importing(text string) string {
+func importing(t *testing.T, text string) string {
+	t.Helper()
 	paths := []string{"context", "errors", "fmt", "os", "path/filepath", "strings"}
-	for name := range rows {
+	for _, name := range listedPackages(t) {
 		if strings.HasPrefix(name, "pkg/") {
 			paths = append(paths, module+name)
 		}

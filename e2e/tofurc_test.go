@@ -15,8 +15,8 @@ import (
 	"testing"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // corpusSize is the number of configurations that both programs read, including

@@ -22,9 +22,9 @@ import (
 
 	main "github.com/tofu-oci/tofu-oci/cmd/tofu-oci"
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	pkgserve "github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	pkgserve "github.com/tofu-oci/tofu-oci/pkg/serve"
 )
 
 var deploy = filepath.Join("..", "..", "deploy")

@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
-	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/internal/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"

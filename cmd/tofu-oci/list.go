@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -24,7 +25,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 func listCommand() *cli.Command {

@@ -11,8 +11,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/pkg/lock"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
+	"github.com/tofu-oci/tofu-oci/internal/lock"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
 )
 
 // TestRemedies tries all hints and all remedies of findings that contain a command. Each
@@ -118,16 +118,16 @@ var untriedHints = map[string]string{
 // untriedFindings maps codes to the reasons that no script tries their remedies. Most of
 // the remedies contain no command, because only the user can decide what is right.
 var untriedFindings = map[string]string{
-	"index-missing": "pkg/verify TestDefects", "manifest-missing": "pkg/verify TestDefects", "manifest-damaged": "pkg/verify TestDefects",
-	"manifest-format": "pkg/verify TestDefects", "index-format": "pkg/verify TestDefects", "blob-size": "pkg/verify TestDefects",
-	"annotation-zh": "pkg/verify TestDefects", "annotation-h1": "pkg/verify TestDefects", "annotation-version": "pkg/verify TestDefects",
-	"evidence-unreadable": "pkg/verify TestDefects", "sums-missing": "pkg/verify TestDefects",
+	"index-missing": "internal/verify TestDefects", "manifest-missing": "internal/verify TestDefects", "manifest-damaged": "internal/verify TestDefects",
+	"manifest-format": "internal/verify TestDefects", "index-format": "internal/verify TestDefects", "blob-size": "internal/verify TestDefects",
+	"annotation-zh": "internal/verify TestDefects", "annotation-h1": "internal/verify TestDefects", "annotation-version": "internal/verify TestDefects",
+	"evidence-unreadable": "internal/verify TestDefects", "sums-missing": "internal/verify TestDefects",
 	"zip-refused": "only the author can repair the zip", "executable-mode": "only the author can repair the zip",
 	"launch-failed": "only the author can repair the provider", "referrer-unreadable": "the user publishes the document again",
 	"release-withdrawn": "the user decides", "platform-withdrawn": "the user decides", "origin-unverified": "only the registry can repair its content",
 	"not-launched":      "requires another machine",
 	"signature-expired": "requires the author", "signature-untrusted": "requires the author", "signature-revoked": "requires the author",
-	"signature-unknown-key": "the user finds the key", "signature-unpinned": "the user finds the key", "signature-bad": "pkg/verify TestDefects",
+	"signature-unknown-key": "the user finds the key", "signature-unpinned": "the user finds the key", "signature-bad": "internal/verify TestDefects",
 	"tag-per-platform": "the user deletes the tag", "version-zero": "the user publishes another version", "tags-many": "the user finds the tool",
 	"dependency-missing": "script/module_dependencies.txtar mirrors the modules",
 	"config-syntax":      "the user corrects the line", "config-missing": "the user writes the file", "config-unreadable": "the user changes the file's mode",

@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
+	"github.com/tofu-oci/tofu-oci/internal/serve"
 )
 
 func serveCommand() *cli.Command {

@@ -13,10 +13,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/report"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

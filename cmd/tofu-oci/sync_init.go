@@ -11,9 +11,9 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/pkg/lock"
+	"github.com/tofu-oci/tofu-oci/internal/lock"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/templates"
 )
 

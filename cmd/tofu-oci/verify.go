@@ -8,6 +8,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/launch"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -15,7 +16,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 func verifyCommand() *cli.Command {

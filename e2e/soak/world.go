@@ -19,11 +19,11 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/e2e/fixture"
+	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 const mirror = `oci_mirror {

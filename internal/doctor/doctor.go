@@ -10,7 +10,7 @@ package doctor
 import (
 	"slices"
 
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
 // Report describes a provider. If the examination stops early, some fields are empty.

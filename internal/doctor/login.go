@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/credentials"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
 // Login describes a repository's credentials, without the secret.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/internal/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

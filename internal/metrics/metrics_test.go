@@ -16,11 +16,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

@@ -9,10 +9,10 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 

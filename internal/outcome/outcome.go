@@ -17,8 +17,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/metrics"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
 // maxFile is the maximum size of a result in bytes. maxValues is the maximum number of

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
 // result writes the result of a shard and returns the path of the file.

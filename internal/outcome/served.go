@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/internal/serve"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 )
 
 // Served merges the results of the last run, and returns the result that a server

@@ -8,9 +8,9 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/pkg/bundle"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
 // BundleItem is a provider or module in a bundle. docs/cli.md documents the fields.

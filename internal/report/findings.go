@@ -10,7 +10,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
 // found is the result of a command that reports findings. It does not depend on the

@@ -7,16 +7,16 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 // maxNamed is the maximum number of repositories in a note.

@@ -6,10 +6,10 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
+	"github.com/tofu-oci/tofu-oci/internal/lock"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
-	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 

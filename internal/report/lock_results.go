@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/lock"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/lock"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )

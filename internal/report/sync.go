@@ -9,9 +9,9 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 )
 
 // maxComment is the maximum size of the output of --output markdown, in bytes. GitHub

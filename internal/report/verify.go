@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/explain"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
-	"github.com/tofu-oci/tofu-oci/pkg/verify"
 )
 
 // verifiedItem is a release that verify checked or failed to check, or a provider with

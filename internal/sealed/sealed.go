@@ -24,13 +24,13 @@ import (
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bundle"
+	"github.com/tofu-oci/tofu-oci/internal/exec"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/pkg/bundle"
-	"github.com/tofu-oci/tofu-oci/pkg/exec"
+	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )

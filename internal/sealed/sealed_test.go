@@ -12,10 +12,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/internal/sealed"
 	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
-	"github.com/tofu-oci/tofu-oci/pkg/bundle"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
-	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )

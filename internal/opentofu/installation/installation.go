@@ -23,8 +23,8 @@ import (
 	"os"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

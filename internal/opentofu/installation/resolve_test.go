@@ -14,6 +14,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/filesystem"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
@@ -21,7 +22,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/source/filesystem"
 )
 
 // Tests never run on these platforms.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/installation"
+	"github.com/tofu-oci/tofu-oci/internal/opentofu/networkmirror"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -28,7 +29,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/builddir"
-	"github.com/tofu-oci/tofu-oci/pkg/source/networkmirror"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"

@@ -7,10 +7,10 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/serve"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 

@@ -3,7 +3,7 @@ package api
 import (
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
 // Version contains a release's details. For a pending or denied version, it contains

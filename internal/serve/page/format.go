@@ -7,8 +7,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // formatSize formats a size for users, for example "14.2 MB".

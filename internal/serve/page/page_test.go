@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 // maxPage is the maximum size of a page in bytes.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
-	"github.com/tofu-oci/tofu-oci/pkg/finding"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
-	"github.com/tofu-oci/tofu-oci/pkg/sync"
 )
 
 // disturbance describes the interruption and the other events during a run of sync.

@@ -1,0 +1,81 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// TestForgedIndexIsNotApproved checks that an approval doesn't apply to an index that only
+// claims, in its annotations, to have the approved zips.
+func TestForgedIndexIsNotApproved(t *testing.T) {
+	t.Parallel()
+	signer := newKey(t).signer(t)
+	start := func() *world {
+		return newLayout(t, func(o *serve.Options) { o.Approval = trust.Policy{Approvers: signer.Keyring()} })
+	}
+	for _, forged := range []bool{false, true} {
+		w := start()
+		w.push(t, rocket{version: "1.0.0"})
+		w.push(t, rocket{version: "1.0.1"})
+		a, v := nouns.Address(t, "acme/rocket"), nouns.Version(t, "1.0.0")
+		if _, err := approval.Promote(t.Context(), w.repo, a, v, approval.PromoteOptions{Reason: "reviewed", Signer: signer}); err != nil {
+			t.Fatal(err)
+		}
+		replaceIndex(t, w, "1.0.0", "1.0.1", forged)
+		got := w.get(t, mirrored+"1.0.0.json")
+		if want := map[bool]int{false: http.StatusOK, true: http.StatusForbidden}[forged]; got.Code != want || forged && !strings.Contains(got.Body.String(), "is not approved") {
+			t.Errorf("forged %t: got %d %s", forged, got.Code, got.Body)
+		}
+	}
+}
+
+// replaceIndex points a tag to a new index with the same annotations, and attaches the
+// decisions about the previous index. If forged is set, the manifests are those of another
+// tag.
+func replaceIndex(t *testing.T, w *world, tag, other string, forged bool) {
+	t.Helper()
+	read := func(tag string) (x ocispec.Index, d digest.Digest) {
+		descriptor, data, err := w.repo.Manifest(t.Context(), tag)
+		if err == nil {
+			err = json.Unmarshal(data, &x)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x, descriptor.Digest
+	}
+	index, was := read(tag)
+	index.Annotations["com.example.changed"] = "yes"
+	if evil, _ := read(other); forged {
+		for i := range index.Manifests {
+			index.Manifests[i].Digest, index.Manifests[i].Size = evil.Manifests[i].Digest, evil.Manifests[i].Size
+		}
+	}
+	data, err := json.Marshal(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := artifact.Blob{Descriptor: ocispec.Descriptor{MediaType: index.MediaType, ArtifactType: index.ArtifactType, Digest: digest.FromBytes(data), Size: int64(len(data))}, Bytes: data}
+	if err := w.repo.PushTag(t.Context(), b, tag, was); err != nil {
+		t.Fatal(err)
+	}
+	records, err := repository.Decisions(t.Context(), w.repo, was)
+	if err == nil {
+		err = repository.CarryDecisions(t.Context(), w.repo, records, b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

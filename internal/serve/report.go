@@ -1,0 +1,266 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/internal/finding"
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/verify"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
+)
+
+// maxFindings limits the number of findings that are returned for a release.
+const maxFindings = 50
+
+// longText limits the length of a message in bytes. Some messages quote untrusted text.
+const longText = 1000
+
+// report is the result of checking a release without reading its archives.
+type report struct {
+	api.Assessment
+	weight int64
+}
+
+// report checks a release of a provider.
+func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
+	return rc.check(ctx, i.key(q, provider.Platform{}), i.repo, verify.Options{Aliases: q.aliases, Template: i.template})
+}
+
+// check checks a release as `tofu-oci verify` does. It checks the index, manifests,
+// evidence, and referrers, and whether all blobs exist. id contains the address and the
+// version.
+func (rc *repositoryCache) check(ctx context.Context, id key, repo repository.Reader, o verify.Options) (report, error) {
+	r, _, err := rc.reports.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
+		var r report
+		exact := provider.Requirement{Address: id.address, Constraint: id.version.Constraint()}
+		o.Verify = func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
+			verdict, err := rc.options.Verify(ctx, release)
+			r.Verdict = verdictOf(verdict, err)
+			return verdict, cmp.Or(err, r.addAttestations(ctx, release))
+		}
+		found, err := verify.Repository(ctx, repo, []provider.Requirement{exact}, o)
+		if err != nil {
+			return report{}, err
+		}
+		for _, failed := range found.Failed {
+			return report{}, failed.Err
+		}
+		for _, c := range found.Checked {
+			for _, d := range c.Referrers {
+				r.Referrers = append(r.Referrers, describe(d))
+			}
+			r.Decisions = decisionsOf(c.Decisions)
+		}
+		r.Findings, r.MoreFindings = findingsOf(found, id.version)
+		r.weight = 1024 + 512*int64(len(r.Findings)+len(r.Referrers)) + 2*longText*int64(len(r.Decisions))
+		return r, nil
+	})
+	return r, err
+}
+
+// unreleased returns the decisions about a pending or denied version, and verifies the
+// signature of a pending version. id contains the version, and stored is the address under
+// which it is stored.
+func (rc *repositoryCache) unreleased(ctx context.Context, id key, repo repository.Reader, stored provider.Address, status string) api.Assessment {
+	r, _, err := rc.reports.get(ctx, id, func(ctx context.Context) (report, error) {
+		records, err := approval.History(ctx, repo, stored, id.version)
+		decisions := decisionsOf(records)
+		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}
+		if err == nil && status == api.StatusPending {
+			r.Verdict = rc.pendingVerdict(ctx, repo, stored, id.version)
+		}
+		return r, err
+	})
+	r.Findings, r.Unverified = []finding.Finding{}, "the version is "+status
+	if err != nil {
+		_, text := statusOf(err)
+		r.Unverified += "; its decisions are unknown: " + text
+	}
+	return r.Assessment
+}
+
+// pendingVerdict verifies the signature of a pending version. It returns nil if the
+// version can't be read. In this case, the status of the version describes the problem.
+func (rc *repositoryCache) pendingVerdict(ctx context.Context, repo repository.Reader, stored provider.Address, v provider.Version) *api.Verdict {
+	source := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil })
+	release, err := source.Release(ctx, stored, v)
+	if err != nil {
+		return nil
+	}
+	return verdictOf(rc.options.Verify(ctx, release))
+}
+
+// problem returns the first error in the findings, or "" if they contain no error.
+func (r *report) problem() string {
+	for _, f := range r.Findings {
+		if f.Severity == finding.Error {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// decisionsOf converts recorded decisions for the API.
+func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision) {
+	for _, r := range records {
+		decisions = append(decisions, api.Decision{
+			Kind: r.Kind, Verdict: short(r.Verdict), Gate: short(r.Gate), Reason: clip(r.Reason, longText), By: short(r.By),
+			Time: r.Time.UTC().Truncate(time.Second), Key: r.Key, Foreign: r.Foreign,
+		})
+	}
+	return decisions
+}
+
+// addAttestations adds the packages' attestations to the report.
+func (r *report) addAttestations(ctx context.Context, release provider.Release) error {
+	found, err := oci.Attestations(ctx, release)
+	for _, p := range release.Packages {
+		for _, d := range found[p.Digest] {
+			document := describe(d)
+			document.Platform = p.Platform.String()
+			r.Referrers = append(r.Referrers, document)
+		}
+	}
+	return err
+}
+
+// verdictOf converts a verdict for the API. It returns nil if a different error
+// prevented the verification of the signature.
+func verdictOf(v provider.Verdict, err error) *api.Verdict {
+	refused, isRefused := errors.AsType[*trust.RefusedError](err)
+	if err != nil && !isRefused {
+		return nil
+	}
+	result := &api.Verdict{State: string(v.Trust), Text: v.String()}
+	if v.Reason != "" {
+		result.Text += " (" + v.Reason + ")"
+	}
+	result.Signer = short(v.Signer)
+	if v.Fingerprint != "" {
+		result.Keys = []string{v.Fingerprint}
+	}
+	if v.Warning != "" {
+		result.Warnings = []string{v.Warning}
+	}
+	if isRefused {
+		result.Refused = refused.Problem
+	}
+	return result
+}
+
+// findingsOf returns the findings about a release, and the number of omitted findings.
+func findingsOf(found verify.Report, v provider.Version) (findings []finding.Finding, more int) {
+	findings, more = []finding.Finding{}, found.More
+	for _, f := range found.Findings {
+		switch {
+		case f.Subject.Version != v.String(): // this finding concerns the repository
+		case len(findings) == maxFindings:
+			more++
+		default:
+			f.Message, f.Hint, f.Command = clip(f.Message, longText), clip(f.Hint, longText), clip(f.Command, longText)
+			findings = append(findings, f)
+		}
+	}
+	return findings, more
+}
+
+// maxConcurrentStats limits the number of blobs of a release that are checked
+// concurrently.
+const maxConcurrentStats = 8
+
+// checkedSummary returns a summary whose status takes missing blobs into account.
+// Version lists and version pages both use it, so they show the same status.
+func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
+	s, err := rc.summary(ctx, q, i)
+	if err != nil || s.Status != api.StatusComplete {
+		return s, err
+	}
+	// 1. Check for missing blobs.
+	id := i.key(q, provider.Platform{})
+	missing, _, err := rc.missing.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), s.missing)
+	if err != nil {
+		_, s.Problem = statusOf(err)
+		s.Status = api.StatusUnknown
+		return s, nil
+	}
+	if s.Problem = s.incomplete(missing); s.Problem != "" {
+		s.Status = api.StatusIncomplete
+		return s, nil
+	}
+	// 2. Use a cached report, which can contain additional errors.
+	known, _ := rc.reports.lookup(id)
+	if s.Problem = known.problem(); s.Problem != "" {
+		s.Status = api.StatusIncomplete
+	}
+	return s, nil
+}
+
+// missing returns the digests of the zips and documents that are missing from the
+// repository or have a different size there. It requests the size of each blob once and
+// doesn't read the blob.
+func (s *summary) missing(ctx context.Context) ([]string, error) {
+	sizes := map[string]int64{}
+	for _, d := range s.documentsOfAll() {
+		sizes[d.Digest] = d.Size
+	}
+	for _, p := range s.packages {
+		sizes[p.Digest] = p.Size
+	}
+	all := slices.Collect(maps.Keys(sizes))
+	isLost := make([]bool, len(all))
+	err := schedule.All(ctx, maxConcurrentStats, all, func(ctx context.Context, n int, d string) error {
+		size, err := s.repo.Stat(ctx, ocispec.Descriptor{Digest: digest.Digest(d), Size: sizes[d]})
+		absent := errors.Is(err, repository.ErrNotFound) || errors.Is(err, repository.ErrNoRepository)
+		if isLost[n] = absent || size != sizes[d]; absent {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var missing []string
+	for n, d := range all {
+		if isLost[n] {
+			missing = append(missing, d)
+		}
+	}
+	return missing, nil
+}
+
+// incomplete returns a description of the problem if blobs of a release are missing. If
+// no blobs are missing, it returns "".
+func (s *summary) incomplete(missing []string) string {
+	var platforms, names []string
+	for _, p := range s.packages {
+		if slices.Contains(missing, p.Digest) {
+			platforms = append(platforms, p.Platform)
+		}
+	}
+	for _, d := range s.documentsOfAll() {
+		if slices.Contains(missing, d.Digest) {
+			names = append(names, d.Name)
+		}
+	}
+	switch {
+	case len(platforms) > 0:
+		return notInstallable(platforms)
+	case len(names) > 0:
+		return clip("missing documents: "+strings.Join(names, ", "), longText)
+	}
+	return ""
+}
