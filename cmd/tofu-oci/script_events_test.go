@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,7 +62,7 @@ func checkEvents(path string, code int) error {
 			under[key]++
 		case state == "finished" && under[key] > 0:
 			under[key]--
-		case state == "finished" && e.Status != "failed" && e.Status != "held" && e.Status != "denied":
+		case state == "finished" && !slices.Contains([]string{"failed", "held", "denied", "pending"}, e.Status):
 			return fmt.Errorf("%s ended without a beginning", key)
 		}
 		if e.Event == "item_finished" {

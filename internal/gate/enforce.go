@@ -27,6 +27,11 @@ func (gs Gates) Has(name string) bool {
 	return slices.ContainsFunc(gs, func(g Gate) bool { return g.Name == name })
 }
 
+// Decides implements [publish.Gates].
+func (gs Gates) Decides(c publish.Candidate) bool {
+	return slices.ContainsFunc(gs, func(g Gate) bool { return g.appliesTo(c) })
+}
+
 // Enforce runs the gates for a release until one of them doesn't allow the release, and
 // records their verdicts.
 func (gs Gates) Enforce(ctx context.Context, repo repository.Repository, c publish.Candidate) (*publish.HeldError, error) {

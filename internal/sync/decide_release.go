@@ -42,10 +42,10 @@ func (d *decider) decideRelease(i int, v selected) {
 		d.decideExisting(i, a, reason)
 	case t.from >= 0:
 		d.decideCopy(i, a, reason)
-	case d.wanted.Settings.Stage && s.pending[v.Version] && d.check == repository.DepthTags:
+	case s.pending[v.Version] && d.waits(i) && d.check == repository.DepthTags:
 		a.Tag = artifact.PendingTag(v.Version)
 		d.add(a, Pending, "waits for approval")
-	case d.wanted.Settings.Stage && s.pending[v.Version]:
+	case s.pending[v.Version] && d.waits(i):
 		d.decideExisting(i, a, reason)
 	case d.wanted.Settings.Stage:
 		a.Tag = artifact.PendingTag(v.Version)
@@ -54,6 +54,16 @@ func (d *decider) decideRelease(i int, v selected) {
 	default:
 		d.change(i, a, Mirror, reason)
 	}
+}
+
+// waits reports whether a pending version stays pending until a person approves it, because
+// no gate decides.
+func (d *decider) waits(i int) bool {
+	c := publish.Candidate{Action: publish.ActionMirror, Release: provider.Release{Address: d.wanted.Address}}
+	if isModule(d.wanted.Address) {
+		c.Action, c.Release.Address = publish.ActionModule, provider.ModuleAddress(d.targets[i].repository)
+	}
+	return d.wanted.Settings.Stage || !d.gates.Decides(c)
 }
 
 // tooYoung returns the reason a version is held back.

@@ -44,8 +44,8 @@ func (k KeyChange) holding(gates gate.Gates) publish.Gates {
 }
 
 // keyGates holds releases whose signing key has changed, and asks the gates about all
-// other releases. The rule records nothing: a held release is compared again in each run.
-// After its approval, it is the version that later releases are compared with.
+// other releases. A held release waits for an approval. Later releases are then compared with
+// it.
 type keyGates struct{ gate.Gates }
 
 // Enforce implements [publish.Gates].

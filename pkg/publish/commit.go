@@ -171,13 +171,16 @@ func evaluate(s state, c Candidate) (held *HeldError, err error) {
 		return nil, &repository.DeniedError{Record: *s.denial}
 	case c.Stage || c.AllowPending:
 		return nil, nil
-	case c.Gates == nil && isWaiting(s.pending, c):
+	case !c.isGated() && isWaiting(s.pending, c):
 		return errPending, nil
 	case s.isApproved && !s.covers:
 		return errUnapproved, nil
 	}
 	return nil, nil
 }
+
+// isGated reports whether a gate decides about the candidate.
+func (c Candidate) isGated() bool { return c.Gates != nil && c.Gates.Decides(c) }
 
 // The reasons a release is staged although no gate holds it.
 var (
@@ -258,7 +261,7 @@ func (c Candidate) override(s state) string {
 // settle deletes what a released index replaces if [Commit] did not write its tag, because
 // the tag was already right. tags contains the tags of the repository.
 func (c Candidate) settle(ctx context.Context, repo repository.Repository, released repository.Inspection, tags []string) error {
-	if slices.Contains(tags, artifact.PendingTag(c.Release.Version)) && c.Gates != nil {
+	if slices.Contains(tags, artifact.PendingTag(c.Release.Version)) && c.isGated() {
 		if _, err := c.dropPending(ctx, repo, released); err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@ import (
 
 // Gates decide whether releases can be tagged.
 type Gates interface {
+	// Decides reports whether at least one gate runs for the release. If the gates then
+	// allow it, no person has to approve the pending release of the version.
+	Decides(c Candidate) bool
 	// Enforce runs the gates for a release whose content the repository already has,
 	// and records their decisions. If the release must become or stay pending, held is
 	// the reason. If a gate denies the release, the error is a

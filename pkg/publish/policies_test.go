@@ -1,28 +1,39 @@
 package publish_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
+	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // path is a way to get a release under the tag of its version.
 type path struct {
+	// like is the name of a path with the same exceptions, if any.
+	like string
 	// isModule reports whether the release is a module, which has no signature.
 	isModule bool
 	// prepare creates the state of the repository in which the path starts.
@@ -79,7 +90,7 @@ func (p *policies) store(to *target, other bool, o publish.Options) {
 	if other {
 		w = newWorld(p.T, origintest.Options{})
 		w.zips[haiku] = zipOf(p.T, "republished")
-		w.offer(p.T, w.release(all...))
+		w.offerUnsigned(p.T)
 	}
 	_, err := w.run(p.T, to, o)
 	p.must(err)
@@ -89,6 +100,97 @@ func (p *policies) deny() {
 	p.Helper()
 	_, err := approval.Deny(p.Context(), p.to.open(p.T), p.decided(), p.version, approval.DenyOptions{Reason: "withdrawn"})
 	p.must(err)
+}
+
+// importBundle imports a bundle that contains the release.
+func (p *policies) importBundle(o publish.Options) (failed error) {
+	p.Helper()
+	file := filepath.Join(p.TempDir(), "up.tar")
+	_, err := bundle.Create(p.Context(), []provider.Requirement{{Address: p.address}}, bundle.CreateOptions{
+		File: file, From: func(provider.Address) (repository.Reader, error) { return p.from.open(p.T), nil },
+	})
+	p.must(err)
+	b, err := bundle.Open(p.Context(), []string{file}, nil)
+	p.must(err)
+	defer func() { _ = b.Close() }()
+	_, err = bundle.Import(p.Context(), b, mirror.Options{
+		Target: func(provider.Address) (repository.Repository, publish.Options, error) { return p.to.open(p.T), o, nil },
+		OnResult: func(r mirror.Result) {
+			if failed = errors.Join(failed, r.Err); r.Published.Status == publish.Denied {
+				failed = &repository.DeniedError{} // the version was not requested exactly
+			}
+		},
+	})
+	return errors.Join(failed, err)
+}
+
+// sync applies a declaration. arguments are arguments of the target.
+func (p *policies) sync(arguments string, o publish.Options) (failed error) {
+	p.Helper()
+	var text strings.Builder
+	text.WriteString("version = 1\n")
+	if arguments != "" {
+		text.WriteString("target \"source\" {\n  repository = \"source.example.com/{type}\"\n}\n")
+	}
+	fmt.Fprintf(&text, "target \"main\" {\n  repository = \"main.example.com/{type}\"\n  %s\n}\n", arguments)
+	mode := "off"
+	if o.Verify != nil {
+		mode = "require"
+	}
+	fmt.Fprintf(&text, "provider %q {\n  versions = \"1.2.3\"\n  signatures = %q\n}\n", p.address, mode)
+	gates, _ := o.Gates.(gate.Gates)
+	for _, g := range gates {
+		command, err := json.Marshal(g.Command)
+		p.must(err)
+		on := ""
+		if len(g.On) > 0 {
+			on = fmt.Sprintf("  on = [%q]\n", g.On[0])
+		}
+		fmt.Fprintf(&text, "gate %q {\n  command = %s\n%s}\n", g.Name, command, on)
+	}
+	path := filepath.Join(p.TempDir(), "mirror.hcl")
+	p.must(os.WriteFile(path, []byte(text.String()), 0o600))
+	d, err := sync.Read(path, os.LookupEnv)
+	p.must(err)
+	wanted, problems := d.Wanted(p.Context(), nil)
+	options := sync.Options{
+		Declaration: d, Wanted: wanted, Problems: problems, Source: p.source(), Publisher: p.publisher(), TempDir: p.TempDir(),
+		Open: func(ref template.Reference) (repository.Repository, error) {
+			if ref.Registry == "source.example.com" {
+				return named{p.from.open(p.T), "source"}, nil
+			}
+			return p.to.open(p.T), nil
+		},
+		OnResult: func(r sync.Result) {
+			p.Logf("%s %s %s %v", r.Action.Kind, r.Action.Tag, r.Action.Reason, r.Err)
+			switch r.Action.Kind {
+			case sync.Skip:
+				failed = &repository.DeniedError{}
+			case sync.Hold:
+				failed = &publish.HeldError{Reason: r.Action.Reason}
+			}
+			failed = errors.Join(failed, r.Err)
+		},
+	}
+	plan, err := sync.NewPlan(p.Context(), options)
+	p.must(err)
+	return errors.Join(plan.Apply(p.Context(), options), failed)
+}
+
+// named is a repository with a different name.
+type named struct {
+	repository.Repository
+	name string
+}
+
+func (n named) String() string { return n.name }
+
+// offerUnsigned offers the release without a signature.
+func (w *world) offerUnsigned(t *testing.T) {
+	t.Helper()
+	r := w.release(all...)
+	r.Signature, r.Keys = nil, nil
+	w.offer(t, r)
 }
 
 // unpublished hides that a source contains published releases, as for local builds.
@@ -111,6 +213,22 @@ var paths = map[string]path{
 		o.Import = true
 		_, err := p.copy(p.T, p.from, p.to, o)
 		return err
+	}},
+	"bundle import": {run: func(p *policies, o publish.Options) error {
+		return p.importBundle(o)
+	}},
+	"sync mirror": {run: func(p *policies, o publish.Options) error {
+		return p.sync("", o)
+	}},
+	"sync copy": {run: func(p *policies, o publish.Options) error {
+		return p.sync(`from = "source"`, o)
+	}},
+	"sync restore": {like: "restore", prepare: func(p *policies) {
+		p.store(p.to, false, publish.Options{})
+		_, err := repository.Prune(p.Context(), p.to.open(p.T), p.version, "")
+		p.must(err)
+	}, run: func(p *policies, o publish.Options) error {
+		return p.sync("", o)
 	}},
 	"promote": {prepare: func(p *policies) { p.store(p.to, false, publish.Options{Stage: true}) }, run: func(p *policies, o publish.Options) error {
 		_, err := approval.Promote(p.Context(), p.to.open(p.T), p.world.address, p.version, p.promoteOptions(o))
@@ -158,6 +276,12 @@ var rules = map[string]struct {
 	"pending": {func(p *policies, _ *publish.Options) {
 		p.store(p.to, false, publish.Options{Stage: true})
 	}, "pending-1.2.3", map[string]string{"promote": "1.2.3", "module promote": "1.2.3", "restore": "1.2.3"}},
+	"pending, and a gate that does not apply": {func(p *policies, o *publish.Options) {
+		p.store(p.to, false, publish.Options{Stage: true})
+		g, _ := gateOf(p.T, allows)
+		g.On = []string{publish.ActionPromote}
+		o.Gates = gate.Gates{g}
+	}, "pending-1.2.3", map[string]string{"promote": "1.2.3", "module promote": "1.2.3", "restore": "1.2.3"}},
 	"held by a gate": {func(p *policies, o *publish.Options) {
 		g, _ := gateOf(p.T, holds)
 		o.Gates = gate.Gates{g}
@@ -183,7 +307,9 @@ var rules = map[string]struct {
 	"other bytes": {func(p *policies, o *publish.Options) {
 		o.Recheck = true
 		p.store(p.to, true, publish.Options{Force: true})
-	}, "conflict 1.2.3", map[string]string{"promote": "conflict 1.2.3 pending-1.2.3", "module promote": "conflict 1.2.3 pending-1.2.3", "restore": "1.2.3"}},
+	}, "conflict 1.2.3", map[string]string{"promote": "conflict 1.2.3 pending-1.2.3", "module promote": "conflict 1.2.3 pending-1.2.3", "restore": "1.2.3",
+		"sync mirror": "1.2.3", // the default check level doesn't ask the origin
+	}},
 }
 
 // TestPoliciesOnAllPaths checks that denials, waiting approvals, gates, signatures, and
@@ -197,17 +323,18 @@ func TestPoliciesOnAllPaths(t *testing.T) {
 	} {
 		for name, path := range paths {
 			for rule, row := range rules {
-				want, excepted := row.except[name]
+				want, excepted := row.except[cmp.Or(path.like, name)]
 				if !excepted {
 					want = row.outcome
 				}
-				cannotPrune := name == "restore" && kind == "no deletion"
+				cannotPrune := strings.HasSuffix(name, "restore") && kind == "no deletion"
 				if want == "" || cannotPrune {
 					continue
 				}
 				t.Run(kind+"/"+name+"/"+rule, func(t *testing.T) {
 					t.Parallel()
 					p := &policies{T: t, world: newWorld(t, origintest.Options{}), path: path}
+					p.offerUnsigned(t)
 					if p.from = p.layout(t); !path.isModule || name == "module copy" {
 						p.store(p.from, false, publish.Options{})
 					}
