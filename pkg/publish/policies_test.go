@@ -15,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
@@ -124,6 +125,28 @@ func (p *policies) importBundle(o publish.Options) (failed error) {
 	return errors.Join(failed, err)
 }
 
+// pullThrough mirrors the release like a server that a client requests it from.
+func (p *policies) pullThrough(o publish.Options) error {
+	p.Helper()
+	pattern, err := provider.ParsePattern(originHost + "/*/*")
+	p.must(err)
+	puller, err := pullthrough.New(pullthrough.Options{
+		Patterns: []provider.Pattern{pattern}, Source: p.source(), Publish: o, Dir: p.TempDir(),
+		Open: func(template.Reference) (repository.Repository, error) { return p.to.open(p.T), nil },
+	})
+	p.must(err)
+	defer puller.Close()
+	r, err := puller.Release(p.Context(), p.address, p.version)
+	if err != nil {
+		return err
+	}
+	err = puller.Mirror(p.Context(), template.Reference{Registry: "main.example.com", Name: repositoryName}, r, func(context.Context) error { return nil })
+	if held, ok := errors.AsType[*publish.HeldError](err); ok {
+		return held.Failure() // the client gets an error, because the release is pending
+	}
+	return err
+}
+
 // sync applies a declaration. arguments are arguments of the target.
 func (p *policies) sync(arguments string, o publish.Options) (failed error) {
 	p.Helper()
@@ -216,6 +239,9 @@ var paths = map[string]path{
 	}},
 	"bundle import": {run: func(p *policies, o publish.Options) error {
 		return p.importBundle(o)
+	}},
+	"pull-through": {run: func(p *policies, o publish.Options) error {
+		return p.pullThrough(o)
 	}},
 	"sync mirror": {run: func(p *policies, o publish.Options) error {
 		return p.sync("", o)
