@@ -157,7 +157,7 @@ var hints = []struct {
 	{has(func(e *repository.DeniedError) bool { return e.Record.Gate != "" && e.Record.Digest == "" }), "use a version without this problem, or add an exception with an expiry date to the gate's policy and run the command again"},
 	{isA[*repository.DeniedError], "choose another version; " + revokeHint},
 	{errorIs(approval.ErrNotPending), "stage a version with tofu-oci mirror PROVIDER@VERSION --stage, or list pending versions with tofu-oci list PROVIDER --pending; for modules, use tofu-oci module list and module mirror"},
-	{errorIs(approval.ErrDenied), revokeHint},
+	{errorIs(approval.ErrNothingToPromote), revokeHint},
 	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror PROVIDER@VERSION (modules: module push or module mirror); for a pending release, add --stage"},
 	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --out PLAN, and have it approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list PROVIDER@VERSION; a published version should never change, so use --force only if the content in the repository is wrong"},

@@ -67,7 +67,7 @@ var exported = map[string]struct {
 	"repository.ErrContentDeleted":     {repository.ErrContentDeleted, provider.Transient},
 	"repository.ErrOtherServer":        {repository.ErrOtherServer, provider.Refused},
 	"repository.ErrUntagged":           {repository.ErrUntagged, provider.Refused},
-	"approval.ErrDenied":               {approval.ErrDenied, provider.NotFound},
+	"approval.ErrNothingToPromote":     {approval.ErrNothingToPromote, provider.NotFound},
 	"approval.ErrNotPending":           {approval.ErrNotPending, provider.NotFound},
 	"artifact.FormatError":             {&artifact.FormatError{}, provider.Malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},

@@ -214,7 +214,7 @@ func TestDenyOverwrites(t *testing.T) {
 			t.Errorf("history: %+v, %v", records, err)
 		}
 		_, err := approval.Promote(t.Context(), w.repo, w.address, w.version, approval.PromoteOptions{Force: true})
-		if !errors.Is(err, approval.ErrDenied) {
+		if !errors.Is(err, approval.ErrNothingToPromote) {
 			t.Errorf("nothing is left to promote: %v", err)
 		}
 		w.put(t, waiting, both)

@@ -64,9 +64,9 @@ type Result struct {
 // ErrNotPending is returned if the pending release doesn't exist.
 var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrDenied is returned if a denied version has no pending, released, or pruned release
-// to promote. To revoke the denial, mirror the version again.
-var ErrDenied = provider.Errorf(provider.NotFound, "the version is denied, and no tag is left to promote")
+// ErrNothingToPromote is returned if a denied version has no pending, released, or pruned
+// release to promote. To revoke the denial, mirror the version again.
+var ErrNothingToPromote = provider.Errorf(provider.NotFound, "the version is denied, and no tag is left to promote")
 
 // ErrIncomplete is returned if content of a pending or pruned release is missing or
 // damaged. To repair the release, stage or mirror it again.

@@ -44,7 +44,7 @@ type PromoteOptions struct {
 // promoted, the status is [publish.Unchanged], and gates run only if an earlier allow
 // decision by one of them has expired. If the version was pruned and is neither pending
 // nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
-// [ErrNotPending], [ErrDenied], [ErrIncomplete], *[repository.DeniedError],
+// [ErrNotPending], [ErrNothingToPromote], [ErrIncomplete], *[repository.DeniedError],
 // *[repository.ConflictError], errors from Verify, and errors from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, publish.ActionPromote, o}
@@ -105,7 +105,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	case errors.Is(err, ErrNotPending) && isReleased && p.checkProvider(version, p.options.Aliases) == nil:
 		r.Status, r.Packages, err = publish.Unchanged, version.Packages(p.address, p.version), nil
 	case errors.Is(err, ErrNotPending) && denied != nil:
-		err = ErrDenied
+		err = ErrNothingToPromote
 	case err == nil:
 		r.Packages, r.Digest = pending.Packages(p.address, p.version), pending.Digest
 		r.Status, err = p.decide(ctx, pending, version)

@@ -222,7 +222,7 @@ func TestPromoteRefused(t *testing.T) {
 		"denied, without a tag": {func(t *testing.T, w *world) {
 			w.put(t, waiting, one)
 			w.deny(t, approval.DenyOptions{Reason: "it phones home"})
-		}, approval.PromoteOptions{Force: true}, is(approval.ErrDenied)},
+		}, approval.PromoteOptions{Force: true}, is(approval.ErrNothingToPromote)},
 		"by its signature": {
 			func(t *testing.T, w *world) { w.put(t, waiting, one) },
 			approval.PromoteOptions{Force: true, Verify: func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, refused }},
