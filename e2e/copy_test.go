@@ -117,7 +117,7 @@ func attachSBOM(t *testing.T, layout string) provider.Document {
 		t.Fatal(err)
 	}
 	sbom := artifact.NewDocument("time.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, found.Descriptor); err != nil {
+	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, artifact.Blob{Descriptor: found.Descriptor}); err != nil {
 		t.Fatal(err)
 	}
 	return sbom

@@ -51,7 +51,7 @@ func source(t *testing.T, versions ...string) repository.Repository {
 		t.Fatal(err)
 	}
 	sbom := artifact.NewDocument("sbom.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, found.Descriptor); err != nil {
+	if _, err := repository.Attach(t.Context(), repo, []provider.Document{sbom}, artifact.Blob{Descriptor: found.Descriptor}); err != nil {
 		t.Fatal(err)
 	}
 	return repo
@@ -109,6 +109,20 @@ func imported(t *testing.T, to repository.Repository, names ...string) map[strin
 	return results
 }
 
+// graph returns the content that belongs to a tag.
+func graph(t *testing.T, repo repository.Reader, tag string) repository.Graph {
+	t.Helper()
+	found, err := repository.Inspect(t.Context(), repo, tag, repository.DepthIndex)
+	if err != nil {
+		t.Fatalf("tag %s: %v", tag, err)
+	}
+	g, err := found.ReadGraph(t.Context(), repo)
+	if err != nil {
+		t.Fatalf("tag %s: %v", tag, err)
+	}
+	return g
+}
+
 // contents returns the digests of a repository's tags, after reading all content.
 func contents(t *testing.T, repo repository.Reader) map[string]digest.Digest {
 	t.Helper()
@@ -118,10 +132,7 @@ func contents(t *testing.T, repo repository.Reader) map[string]digest.Digest {
 	}
 	all := map[string]digest.Digest{}
 	for _, tag := range tags {
-		g, err := repository.ReadGraph(t.Context(), repo, tag)
-		if err != nil {
-			t.Fatalf("tag %s: %v", tag, err)
-		}
+		g := graph(t, repo, tag)
 		for _, d := range g.Blobs {
 			content, err := repository.Verified(t.Context(), repo, d, d.Digest.String())
 			if err == nil {
@@ -553,10 +564,7 @@ func TestSinceAfterDeletion(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	from := source(t, "1.0.0", "1.1.0")
-	g, err := repository.ReadGraph(t.Context(), from, "1.1.0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := graph(t, from, "1.1.0")
 	// The receiver reports a blob of 1.1.0 that it doesn't have.
 	inventory := &bundle.Inventory{Repositories: []bundle.StoredRepository{{Address: rocket.String(), Content: []digest.Digest{g.Blobs[0].Digest}}}}
 	to := repository.NewLayout(filepath.Join(dir, "inside"))

@@ -218,7 +218,7 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 // available parts nor in the target. If it returns a different error, the copy would
 // fail with this error, too.
 func (i *importer) missing(ctx context.Context, from *reader, tag string, noReferrers bool) error {
-	graph, err := repository.ReadGraph(ctx, wholeReader{from, noReferrers}, tag)
+	graph, err := readGraph(ctx, wholeReader{from, noReferrers}, tag)
 	if err != nil {
 		return err
 	}

@@ -36,13 +36,22 @@ func (b *Bundle) Verify(ctx context.Context) (problems []error, err error) {
 				continue
 			}
 			seen[unnamed] = true
-			_, err := repository.ReadGraph(ctx, &reader{bundle: b, repository: r}, t.Name)
+			_, err := readGraph(ctx, &reader{bundle: b, repository: r}, t.Name)
 			if err != nil && !isOmitted(err) {
 				problems = append(problems, err)
 			}
 		}
 	}
 	return problems, nil
+}
+
+// readGraph reads the manifests that belong to a tag.
+func readGraph(ctx context.Context, repo repository.Reader, tag string) (repository.Graph, error) {
+	found, err := repository.Inspect(ctx, repo, tag, repository.DepthIndex)
+	if err != nil {
+		return repository.Graph{}, err
+	}
+	return found.ReadGraph(ctx, repo)
 }
 
 // verifyContent reads the content with a digest in each available part. It returns an

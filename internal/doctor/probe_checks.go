@@ -58,7 +58,7 @@ func (p *probe) checkReferrers(ctx context.Context, index ocispec.Descriptor) {
 	document := artifact.NewDocument("probe.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
 	referrer, err := artifact.PackReferrer(document, index)
 	if err == nil {
-		_, err = repository.Attach(ctx, p.repo, []provider.Document{document}, index)
+		_, err = repository.Attach(ctx, p.repo, []provider.Document{document}, artifact.Blob{Descriptor: index})
 	}
 	if err == nil {
 		var found []provider.Document

@@ -36,7 +36,7 @@ func (w *world) attach(t *testing.T, version string, documents ...provider.Docum
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repository.Attach(t.Context(), w.repo, documents, found.Descriptor); err != nil {
+	if _, err := repository.Attach(t.Context(), w.repo, documents, artifact.Blob{Descriptor: found.Descriptor}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -196,7 +196,7 @@ func (w *world) pushHostile(t *testing.T, text string, by *key) digest.Digest {
 func (w *world) refer(t *testing.T, name string, to ocispec.Descriptor) {
 	t.Helper()
 	calm := artifact.NewDocument("calm.intoto.jsonl", artifact.MediaTypeInToto, []byte("{}"))
-	if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{calm}, to); err != nil {
+	if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{calm}, artifact.Blob{Descriptor: to}); err != nil {
 		t.Fatal(err)
 	}
 	packed, err := artifact.PackReferrer(calm, to)

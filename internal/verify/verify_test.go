@@ -168,7 +168,7 @@ func defects() map[string]defect {
 		"lost referrer": {stays: true, want: []string{"warning referrer-unreadable"}, make: func(t *testing.T, w *world) {
 			d, _ := w.index(t)
 			sbom := artifact.NewDocument("terraform-provider-thing_1.2.3.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-			if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, d); err != nil {
+			if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, artifact.Blob{Descriptor: d}); err != nil {
 				t.Fatal(err)
 			}
 			w.lose(t, sbom.Digest)
@@ -519,7 +519,7 @@ func TestAudit(t *testing.T) {
 		record(artifact.DecisionGate, artifact.VerdictAllow, by("scan", 2*time.Minute))
 		record(artifact.DecisionGate, artifact.VerdictAllow, by("policy", 3*time.Minute))
 		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index); err != nil {
+		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, artifact.Blob{Descriptor: index}); err != nil {
 			t.Fatal(err)
 		}
 		before := w.requests(registrytest.Referrers)

@@ -67,7 +67,7 @@ func TestDenialIsReferrer(t *testing.T) {
 		w.put(t, waiting, one)
 		index := w.inspect(t, waiting).Descriptor
 		sbom := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, index); err != nil {
+		if _, err := repository.Attach(t.Context(), w.repo, []provider.Document{sbom}, artifact.Blob{Descriptor: index}); err != nil {
 			t.Fatal(err)
 		}
 		r := w.deny(t, because)

@@ -75,7 +75,7 @@ func (j *job) complete(ctx context.Context, f *facts, index artifact.Blob) error
 	if err != nil {
 		return err
 	}
-	names, err := repository.AttachTo(ctx, j.repo, documents, index)
+	names, err := repository.Attach(ctx, j.repo, documents, index)
 	f.attached, f.completed = append(f.attached, names...), index.Descriptor.Digest
 	return err
 }
@@ -95,7 +95,7 @@ func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 		if err != nil {
 			return err
 		}
-		names, err := repository.Attach(ctx, j.repo, documents, index)
+		names, err := repository.Attach(ctx, j.repo, documents, artifact.Blob{Descriptor: index})
 		if err != nil {
 			return err
 		}

@@ -106,7 +106,7 @@ func (w *world) addKeys(t *testing.T, to *target) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repository.Attach(t.Context(), repo, referring, now.Descriptor); err != nil {
+	if _, err := repository.Attach(t.Context(), repo, referring, artifact.Blob{Descriptor: now.Descriptor}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -190,7 +190,7 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 	}
 	for {
 		f.released = t.Existing
-		candidate := c.candidate(*f, t.Index(), r)
+		candidate := c.candidate(*f, t.Release.Root(), r)
 		candidate.Action = ActionCopy
 		if c.options.Import {
 			candidate.Action = ActionImport
@@ -229,7 +229,7 @@ func (c *copying) writePending(ctx context.Context, f *facts, t repository.Taggi
 	if f.stored = pending; pending.Digest == t.Release.Digest {
 		return pending, nil
 	}
-	return repository.WriteTag(ctx, c.repo, t.Index(), pending.Tag, pending.Digest)
+	return repository.WriteTag(ctx, c.repo, t.Release.Root(), pending.Tag, pending.Digest)
 }
 
 // latestTag is the tag that OpenTofu uses for modules by default.

@@ -70,7 +70,7 @@ func TestCopyStatuses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := repository.Attach(t.Context(), from.open(t), []provider.Document{sbom}, index); err != nil {
+		if _, err := repository.Attach(t.Context(), from.open(t), []provider.Document{sbom}, artifact.Blob{Descriptor: index}); err != nil {
 			t.Fatal(err)
 		}
 		if r := w.wantCopy(t, from, to, publish.Extended, publish.Options{}); !slices.Equal(r.Attached, []string{sbom.Name}) || len(sent(r)) != 0 {

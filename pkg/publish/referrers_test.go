@@ -257,7 +257,7 @@ func TestMirrorCarriesReferrers(t *testing.T) {
 			t.Fatal(err)
 		}
 		document := artifact.NewDocument("audit.spdx.json", "application/spdx+json", []byte(spdx))
-		if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{document}, d); err != nil {
+		if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{document}, artifact.Blob{Descriptor: d}); err != nil {
 			t.Fatal(err)
 		}
 		wantAttached(t, w.publish(t, to, publish.Extended, publish.Options{}), "audit.spdx.json")

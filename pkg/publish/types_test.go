@@ -53,7 +53,7 @@ func TestTypes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{sbom}, d); err != nil {
+			if _, err := repository.Attach(t.Context(), to.open(t), []provider.Document{sbom}, artifact.Blob{Descriptor: d}); err != nil {
 				t.Fatal(err)
 			}
 			w.wantReferring(t, to, "audit.spdx.json")

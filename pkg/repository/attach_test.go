@@ -161,7 +161,7 @@ func TestReferrersTagIsSubject(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &registrytest.Options{NoReferrers: http.StatusNotFound, TagsAreDigests: true})
 	before := w.registry.Writes()
-	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
+	_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, artifact.Blob{Descriptor: w.subject})
 	const want = "attaching document1.spdx.json: registry resolves the referrers tag to the artifact itself, so it cannot store a referrers list"
 	if !errors.Is(err, repository.ErrNoReferrersList) || err.Error() != want {
 		t.Errorf("got %v", err)
@@ -202,7 +202,7 @@ func TestReferrersTagWithOtherContent(t *testing.T) {
 		}, ocispec.MediaTypeImageManifest)
 		pushBlob(t, w.open(), artifact.Blob{Descriptor: ocispec.DescriptorEmptyJSON, Bytes: ocispec.DescriptorEmptyJSON.Data})
 		w.plant(t, foreign)
-		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
+		_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, artifact.Blob{Descriptor: w.subject})
 		if _, ok := errors.AsType[*artifact.FormatError](err); !ok || !strings.Contains(err.Error(), `expected a referrers list, got an image manifest of artifact type "application/x"`) {
 			t.Errorf("got %v", err)
 		}
@@ -229,7 +229,7 @@ func TestAttachConcurrently(t *testing.T) {
 					for i := range 5 {
 						for range 2 {
 							group.Go(func() {
-								if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
+								if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, artifact.Blob{Descriptor: w.subject}); err != nil {
 									t.Error(err)
 								}
 							})
@@ -254,7 +254,7 @@ func TestListIsOverwritten(t *testing.T) {
 		var group sync.WaitGroup
 		for i := range 2 {
 			group.Go(func() {
-				if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, w.subject); err != nil {
+				if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(i)}, artifact.Blob{Descriptor: w.subject}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -363,7 +363,7 @@ func TestRefusals(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, &registrytest.Options{})
 			w.registry.Misbehave(test.kind, registrytest.Refuse(test.status, "UNSUPPORTED", "not here"), -1)
-			_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, w.subject)
+			_, err := repository.Attach(t.Context(), w.open(), []provider.Document{sbom(1)}, artifact.Blob{Descriptor: w.subject})
 			if err == nil || !strings.HasPrefix(err.Error(), test.want) || !strings.Contains(err.Error(), "UNSUPPORTED: not here") {
 				t.Errorf("got %v", err)
 			}
@@ -381,7 +381,7 @@ func TestAttachRefusesHostileNames(t *testing.T) {
 	w := newWorld(t, nil)
 	a := sbom(1)
 	a.Name = "../outside.json"
-	if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{a}, w.subject); err == nil || !strings.Contains(err.Error(), "a character that is not allowed") {
+	if _, err := repository.Attach(t.Context(), w.open(), []provider.Document{a}, artifact.Blob{Descriptor: w.subject}); err == nil || !strings.Contains(err.Error(), "a character that is not allowed") {
 		t.Errorf("got %v", err)
 	}
 	w.wantDocuments(t)

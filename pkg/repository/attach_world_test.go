@@ -99,7 +99,7 @@ func sbom(i int) provider.Document {
 
 func (w *world) attach(t *testing.T, want []string, documents ...provider.Document) {
 	t.Helper()
-	got, err := repository.Attach(t.Context(), w.open(), documents, w.subject)
+	got, err := repository.Attach(t.Context(), w.open(), documents, artifact.Blob{Descriptor: w.subject})
 	if err != nil {
 		t.Fatal(err)
 	}

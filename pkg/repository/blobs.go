@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"sync/atomic"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -31,37 +30,13 @@ func Verified(ctx context.Context, repo Reader, d ocispec.Descriptor, name strin
 	return verified, nil
 }
 
-// blobChecker checks each blob only once, because manifests share most of their blobs.
-type blobChecker struct {
-	repo Reader
-	// read specifies whether the content of each blob is read.
-	read    bool
-	results memo.Memo[digest.Digest, bool]
-	// manifests is the total size of the manifests in memory.
-	manifests atomic.Int64
-}
-
-// has reports whether a blob exists and has the right size. If b.read is set, has also
-// checks the content.
-func (b *blobChecker) has(ctx context.Context, d ocispec.Descriptor) (bool, error) {
-	return b.results.Get(ctx, d.Digest, func(ctx context.Context) (bool, error) {
-		exists, err := hasBlob(ctx, b.repo, d)
-		if !exists || err != nil || !b.read {
-			return exists, err
-		}
-		return isBlobIntact(ctx, b.repo, d)
-	})
-}
-
-// hasBlob reports whether a blob exists and has the right size.
-func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
-	size, err := repo.Stat(ctx, d)
-	exists, err := isFound(err)
-	return exists && size == d.Size, err
-}
-
-// isBlobIntact reads a blob and reports whether its content matches the digest.
-func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+// checkBlob reports whether a blob exists and has the right size. If depth is
+// [DepthContent], it also reads the blob and compares its digest.
+func checkBlob(ctx context.Context, repo Reader, d ocispec.Descriptor, depth Depth) (bool, error) {
+	exists, err := hasBlob(ctx, repo, d)
+	if !exists || err != nil || depth < DepthContent {
+		return exists, err
+	}
 	body, err := Verified(ctx, repo, d, "blob "+d.Digest.String())
 	if err == nil {
 		_, err = io.Copy(io.Discard, body)
@@ -71,6 +46,13 @@ func isBlobIntact(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool,
 		return false, nil
 	}
 	return err == nil, err
+}
+
+// hasBlob reports whether a blob exists and has the right size.
+func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, error) {
+	size, err := repo.Stat(ctx, d)
+	exists, err := isFound(err)
+	return exists && size == d.Size, err
 }
 
 // ErrCorruptRetained is returned if a registry accepted a blob or manifest but kept its
@@ -103,8 +85,7 @@ func ReplaceBlob(ctx context.Context, repo Reader, blob digest.Digest, push func
 	if err != nil || !exists {
 		return err
 	}
-	now := blobChecker{repo: repo, read: true}
-	whole, err := now.has(ctx, ocispec.Descriptor{Digest: blob, Size: size})
+	whole, err := checkBlob(ctx, repo, ocispec.Descriptor{Digest: blob, Size: size}, DepthContent)
 	if err == nil && !whole {
 		err = fmt.Errorf("replacing %s in %s: %w", blob, repo, ErrCorruptRetained)
 	}

@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -42,16 +40,9 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 	if err != nil {
 		return nil, err
 	}
-	login := &credentialState{}
-	named := registry.Reference{Registry: ref.Registry, Repository: ref.Name}
-	plain := slices.Contains(o.PlainHTTP, ref.Registry)
-	from := &remote.Registry{
-		RepositoryOptions: remote.RepositoryOptions{
-			Reference: registry.Reference{Registry: ref.Registry}, Client: o.client(named, login), PlainHTTP: plain,
-			MaxMetadataBytes: artifact.MaxManifestSize,
-		},
-		RepositoryListPageSize: namesOnPage,
-	}
+	client := o.client(registry.Reference{Registry: ref.Registry, Repository: ref.Name})
+	from := o.remoteRegistry(ref.Registry, client)
+	from.RepositoryListPageSize = namesOnPage
 	retrier := transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress}
 	err = retrier.Do(ctx, "listing the repositories of "+ref.Registry, func() error {
 		names, err = catalog(ctx, from)
@@ -60,7 +51,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 	if err == nil {
 		return names, nil
 	}
-	translated := login.translate(err)
+	translated := client.state.translate(err)
 	if lacksAPI(translated) || errors.Is(translated, provider.ErrDenied) || errors.Is(translated, ErrNotFound) {
 		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}

@@ -69,11 +69,6 @@ type Tagging struct {
 	Forced bool
 }
 
-// Index returns the index of the release.
-func (t Tagging) Index() artifact.Blob {
-	return artifact.Blob{Descriptor: t.Release.Descriptor, Bytes: t.Release.Bytes}
-}
-
 // CopyResult describes what [Copy] did or, in a dry run, would do.
 type CopyResult struct {
 	Tag string
@@ -139,15 +134,9 @@ type CopiedPackage struct {
 // [ErrTagMoved] for either tag, and [ErrNoReferrersList]. If Copy returns an error, the
 // result describes what was done before the error occurred.
 func Copy(ctx context.Context, from Reader, to Repository, tag string, o CopyOptions) (CopyResult, error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	c := newCopier(from, to, o, stop)
+	c := newCopier(from, to, o)
 	c.result.Tag = tag
-	err := c.copy(ctx, tag)
-	if first := context.Cause(ctx); err != nil && first != nil {
-		err = first // later errors are due to the cancellation
-	}
-	if err != nil {
+	if err := c.copy(ctx, tag); err != nil {
 		return c.result, fmt.Errorf("copying %s:%s to %s: %w", from, tag, to, err)
 	}
 	return c.result, nil
@@ -181,21 +170,25 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	}
 	// 2. Copy the manifests with their blobs. The index is sent with its tag or, if it has
 	// referrers, before them.
-	c.remember(release, existing)
-	index := artifact.Blob{Descriptor: release.Descriptor, Bytes: release.Bytes}
-	if err := c.content(ctx, index, maxCopyDepth); err != nil {
+	c.release, c.existing = release, existing
+	if err := c.walk.visitBelow(ctx, release.Root()); err != nil {
 		return err
 	}
 	c.result.Repaired = c.result.Repaired || same && c.foundMissing
 	// 3. Copy the referrers.
-	if err := c.referrers(ctx, index); err != nil || same {
-		return err
+	if !c.options.NoReferrers {
+		if err := c.walk.visitReferrers(ctx, c.from, maxConcurrentRequests, c.copyReferrers); err != nil {
+			return err
+		}
+	}
+	if same {
+		return nil
 	}
 	// 4. Write the tag, if the source still has the copied release.
 	if err := c.checkSourceUnchanged(ctx, release); err != nil {
 		return err
 	}
-	write := func(ctx context.Context) (Inspection, error) { return c.tag(ctx, index, existing) }
+	write := func(ctx context.Context) (Inspection, error) { return c.tag(ctx, release.Root(), existing) }
 	if c.options.Commit != nil {
 		return c.options.Commit(ctx, tagging, write)
 	}
@@ -210,7 +203,7 @@ func (c *copier) tag(ctx context.Context, index artifact.Blob, was Inspection) (
 	if moved != nil && !errors.Is(moved, ErrTagMoved) {
 		return Inspection{}, moved
 	}
-	now, err := ReadBack(ctx, c.to, was.Tag)
+	now, err := readBack(ctx, c.to, was.Tag)
 	if err == nil && now.Digest != index.Descriptor.Digest {
 		err = cmp.Or(moved, fmt.Errorf("reading the tag back: %w", ErrTagMoved))
 	}

@@ -18,11 +18,8 @@ import (
 // checkSource returns an error if the source isn't a complete release of the expected
 // provider.
 func (c *copier) checkSource(i Inspection) error {
-	switch {
-	case i.Dangling:
-		return fmt.Errorf("the tag's index is missing: %w", ErrNotFound)
-	case !i.Exists():
-		return i.Absent
+	if err := i.absence(); err != nil {
+		return err
 	}
 	if c.options.Provider == (provider.Address{}) && i.Module {
 		c.options.Provider = provider.ModuleAddress(c.from.String())
@@ -47,10 +44,7 @@ func (c *copier) checkSource(i Inspection) error {
 
 // describe adds the source's packages and documents to the result.
 func (c *copier) describe(i Inspection) {
-	a := c.options.Provider
-	if a == (provider.Address{}) {
-		a, _ = provider.ParseAddress(i.Index.Annotations[artifact.AnnotationProvider])
-	}
+	a := c.owner(i)
 	v, _ := artifact.ParseTag(i.Tag)
 	c.packages = map[digest.Digest]provider.Package{}
 	for _, platform := range i.Index.Platforms() {
@@ -70,6 +64,16 @@ func (c *copier) describe(i Inspection) {
 	}
 }
 
+// owner returns the expected provider of the release, or the zero value if the release has
+// no provider annotation, which is accepted.
+func (c *copier) owner(release Inspection) provider.Address {
+	owner := c.options.Provider
+	if owner == (provider.Address{}) {
+		owner, _ = provider.ParseAddress(release.Index.Annotations[artifact.AnnotationProvider])
+	}
+	return owner
+}
+
 // checkTarget inspects the target's tag and decides whether to move the tag. Unless
 // Force is set, checkTarget returns an error if the tag belongs to a different provider
 // or if moving the tag would lose content.
@@ -81,7 +85,10 @@ func (c *copier) checkTarget(ctx context.Context, release Inspection) (existing 
 	c.result.Was = existing.Digest
 	if existing.Digest == release.Digest {
 		c.result.Repaired = existing.Dangling
-		return c.readTarget(ctx, existing)
+		if c.options.Reread && !existing.Dangling {
+			c.damagedTarget, err = existing.InspectMore(ctx, c.to, DepthContent)
+		}
+		return existing, err
 	}
 	d, err := c.compareTarget(ctx, release, existing)
 	if reasons := d.Reasons(); err == nil && len(reasons) > 0 && (!d.isKept() || len(d.Conflicts) > 0) {
@@ -106,12 +113,7 @@ func (c *copier) compareTarget(ctx context.Context, release, existing Inspection
 	if err := existing.CheckFormat(c.options.Provider); err != nil {
 		return Difference{}, &ProviderMismatchError{Tag: existing.Tag, Wanted: c.options.Provider, Format: err}
 	}
-	// A release without a provider annotation is accepted.
-	owner := c.options.Provider
-	if owner == (provider.Address{}) {
-		owner, _ = provider.ParseAddress(release.Index.Annotations[artifact.AnnotationProvider])
-	}
-	if owner != (provider.Address{}) {
+	if owner := c.owner(release); owner != (provider.Address{}) {
 		err := existing.CheckProvider(owner, c.options.Aliases...)
 		if !existing.Exists() && !c.options.Force {
 			err = CheckOwner(ctx, c.to, owner, c.options.Aliases...)
@@ -127,7 +129,11 @@ func (c *copier) compareTarget(ctx context.Context, release, existing Inspection
 // replaces the index with the source's index. If the replacement would lose content,
 // keepTarget returns a *[ConflictError].
 func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Difference) (Inspection, error) {
-	whole, err := existing.InspectMore(ctx, c.to, c.depth())
+	depth := DepthBlobs
+	if c.options.Reread {
+		depth = DepthContent
+	}
+	whole, err := existing.InspectMore(ctx, c.to, depth)
 	if err != nil {
 		return existing, err
 	}
@@ -142,23 +148,6 @@ func (c *copier) keepTarget(ctx context.Context, existing Inspection, d Differen
 	}
 	c.result.Kept, c.result.Digest = true, existing.Digest
 	return existing, nil
-}
-
-// readTarget reads the existing blobs if [CopyOptions.Reread] is set.
-func (c *copier) readTarget(ctx context.Context, existing Inspection) (Inspection, error) {
-	if !c.options.Reread || existing.Dangling {
-		return existing, nil
-	}
-	read, err := existing.InspectMore(ctx, c.to, DepthContent)
-	c.damagedTarget = read
-	return existing, err
-}
-
-func (c *copier) depth() Depth {
-	if c.options.Reread {
-		return DepthContent
-	}
-	return DepthBlobs
 }
 
 // name returns the provider and version of a release.

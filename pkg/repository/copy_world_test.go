@@ -218,7 +218,7 @@ func (e *end) fill(t *testing.T) ocispec.Descriptor {
 
 func (e *end) attach(t *testing.T, subject ocispec.Descriptor, documents ...provider.Document) {
 	t.Helper()
-	if _, err := repository.Attach(t.Context(), e.open(t), documents, subject); err != nil {
+	if _, err := repository.Attach(t.Context(), e.open(t), documents, artifact.Blob{Descriptor: subject}); err != nil {
 		t.Fatal(err)
 	}
 }

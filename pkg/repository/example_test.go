@@ -78,7 +78,7 @@ func ExampleAttach() {
 		return
 	}
 	sbom := artifact.NewDocument("terraform-provider-rocket_1.0.0.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-	attached, err := repository.Attach(ctx, repo, []provider.Document{sbom}, index.Descriptor)
+	attached, err := repository.Attach(ctx, repo, []provider.Document{sbom}, artifact.Blob{Descriptor: index.Descriptor})
 	fmt.Println(attached, err)
 
 	documents, err := repository.Documents(ctx, repo, index.Digest)

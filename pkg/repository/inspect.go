@@ -6,15 +6,55 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
+
+// Depth is the check level. It specifies how thoroughly [Inspect] inspects a tag, and
+// how thoroughly an existing release is checked before it is reported as unchanged.
+type Depth int
+
+// The depths. Each depth also detects the problems that the preceding depths detect.
+const (
+	// DepthTags reads only the tag list. It doesn't detect missing indexes, tags of
+	// other providers, or platforms that were added or requested after the tag was
+	// written.
+	DepthTags Depth = iota + 1
+	// DepthIndex reads the index that the tag points to. It doesn't detect missing
+	// manifests and blobs.
+	DepthIndex
+	// DepthManifests reads the manifests for the platforms. It doesn't detect missing
+	// blobs.
+	DepthManifests
+	// DepthBlobs checks that every blob in the manifests exists and has the right size.
+	// It doesn't detect silent corruption.
+	DepthBlobs
+	// DepthContent reads every blob and verifies its digest, to detect silent corruption
+	// in registries and on disks.
+	DepthContent
+)
+
+// depths lists the names of the depths in order.
+var depths = []string{"tags", "index", "manifests", "blobs", "deep"}
+
+// String returns the name that [ParseDepth] parses.
+func (d Depth) String() string { return depths[d-DepthTags] }
+
+// ParseDepth parses the name of a depth. If the name is invalid, it returns a
+// *[provider.SyntaxError].
+func ParseDepth(s string) (Depth, error) {
+	at := slices.Index(depths, s)
+	if at < 0 {
+		return 0, &provider.SyntaxError{What: "check level", Input: s, Problem: "must be one of " + strings.Join(depths, ", ")}
+	}
+	return DepthTags + Depth(at), nil
+}
 
 const (
 	// maxConcurrentRequests is the maximum number of concurrent small requests.
@@ -86,12 +126,9 @@ func (i Inspection) IsMissing(blob digest.Digest) bool {
 
 // hasBlob reports whether the inspection found a blob in an intact package.
 func (i Inspection) hasBlob(blob digest.Digest) bool {
+	isBlob := func(d ocispec.Descriptor) bool { return d.Digest == blob }
 	for _, f := range i.Platforms {
-		if f.depth < DepthBlobs || !f.IsIntact() {
-			continue
-		}
-		_, blobs, err := artifact.Children(f.Bytes)
-		if err == nil && slices.ContainsFunc(blobs, func(d ocispec.Descriptor) bool { return d.Digest == blob }) {
+		if f.depth >= DepthBlobs && f.IsIntact() && slices.ContainsFunc(f.Manifest.Blobs, isBlob) {
 			return true
 		}
 	}
@@ -106,6 +143,19 @@ func (i Inspection) HasPlatform(platform provider.Platform) bool {
 
 // Exists reports whether the tag exists.
 func (i Inspection) Exists() bool { return i.Digest != "" }
+
+// Root returns the index, or any other manifest that the tag points to.
+func (i Inspection) Root() artifact.Blob {
+	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+}
+
+// absence returns the reason the content of the tag is missing, or nil.
+func (i Inspection) absence() error {
+	if i.Dangling {
+		return fmt.Errorf("the tag's index is missing: %w", ErrNotFound)
+	}
+	return i.Absent
+}
 
 // Inspect reads the content that a tag points to: the index, manifests, and blobs, up
 // to the given depth. Below the index, it inspects only the given platforms, or all
@@ -129,7 +179,7 @@ func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platform
 	}
 	i.Digest, i.Descriptor, i.Bytes = d.Digest, d, data
 	i.Index, err = artifact.ParseIndex(data)
-	if _, ok := errors.AsType[*artifact.FormatError](err); ok {
+	if isFormat(err) {
 		i.Format, err = err, nil
 		if module, notModule := artifact.ParseModule(data); notModule == nil {
 			i = i.withModule(module)
@@ -172,28 +222,31 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 	if len(platforms) == 0 {
 		platforms = i.Index.Platforms()
 	}
+	x := inspector{repo: repo, depth: depth, manifests: map[digest.Digest]InspectedPackage{}, missing: map[digest.Digest]bool{}}
+	for _, f := range i.Platforms {
+		x.total += int64(len(f.Bytes))
+		if f.Err == nil {
+			x.manifests[f.Target.Descriptor.Digest] = f
+		}
+	}
 	var unseen []artifact.Target
+	var manifests []ocispec.Descriptor
 	for _, platform := range provider.SortPlatforms(platforms) {
 		t, listed := i.Index.Target(platform)
 		if seen, ok := i.Platforms[platform]; listed && (!ok || seen.depth < depth) {
 			unseen = append(unseen, t)
+			if t.Err() == nil && seen.IsIntact() {
+				manifests = append(manifests, t.Descriptor)
+			}
 		}
 	}
-	found := make([]InspectedPackage, len(unseen))
-	blobs := &blobChecker{repo: repo, read: depth >= DepthContent}
-	for _, seen := range i.Platforms {
-		blobs.manifests.Add(int64(len(seen.Bytes)))
-	}
-	err := schedule.All(ctx, maxConcurrentRequests, unseen, func(ctx context.Context, n int, t artifact.Target) (err error) {
-		found[n], err = inspectPackage(ctx, repo, i.Platforms[t.Platform], t, depth, blobs)
-		return err
-	})
-	if err != nil {
+	w := walker{read: x.read, blob: x.blob, concurrency: maxConcurrentRequests}
+	if err := w.visitAll(ctx, manifests, maxIndexDepth); err != nil {
 		return i, err
 	}
 	i.Platforms = maps.Clone(i.Platforms)
-	for n, t := range unseen {
-		i.Platforms[t.Platform] = found[n]
+	for _, t := range unseen {
+		i.Platforms[t.Platform] = x.inspected(t, i.Platforms[t.Platform])
 	}
 	return i, nil
 }
@@ -201,9 +254,9 @@ func (i Inspection) InspectMore(ctx context.Context, repo Reader, depth Depth, p
 // errTagLost is returned if a repository has accepted a tag but doesn't return it.
 var errTagLost = provider.Errorf(provider.Transient, "repository accepted the tag but does not return it")
 
-// ReadBack inspects a tag that was just written. If the tag is missing, it returns a
+// readBack inspects a tag that was just written. If the tag is missing, it returns a
 // [provider.Transient] error.
-func ReadBack(ctx context.Context, repo Reader, tag string) (Inspection, error) {
+func readBack(ctx context.Context, repo Reader, tag string) (Inspection, error) {
 	now, err := Inspect(ctx, repo, tag, DepthIndex)
 	if err == nil && !now.Exists() {
 		err = errTagLost
@@ -221,7 +274,7 @@ func WriteTag(ctx context.Context, repo Repository, index artifact.Blob, tag str
 	if err := repo.PushTag(ctx, index, tag, was); err != nil {
 		return Inspection{}, err
 	}
-	now, err := ReadBack(ctx, repo, tag)
+	now, err := readBack(ctx, repo, tag)
 	if err == nil && now.Digest != index.Descriptor.Digest {
 		err = fmt.Errorf("reading the tag back: %w", ErrTagMoved)
 	}
@@ -231,8 +284,6 @@ func WriteTag(ctx context.Context, repo Repository, index artifact.Blob, tag str
 // isFinding reports whether err describes a problem with the artifact, as opposed to a
 // failed request.
 func isFinding(err error) bool {
-	_, damaged := errors.AsType[*sums.MismatchError](err)
-	_, size := errors.AsType[*sums.SizeError](err)
-	_, other := errors.AsType[*artifact.FormatError](err)
-	return damaged || size || other || errors.Is(err, ErrNotFound)
+	_, wrongSize := errors.AsType[*sums.SizeError](err)
+	return wrongSize || isLost(err) || isFormat(err)
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -55,48 +57,81 @@ func (f InspectedPackage) Package(a provider.Address, v provider.Version) provid
 	return p
 }
 
-// inspectPackage inspects one platform. f contains the results of previous inspections.
-func inspectPackage(ctx context.Context, repo Reader, f InspectedPackage, t artifact.Target, depth Depth, blobs *blobChecker) (InspectedPackage, error) {
-	if f.depth < DepthManifests {
-		f.Target = t
-		f.Bytes, f.Manifest, f.Err = readTarget(ctx, repo, t)
-		if blobs.manifests.Add(int64(len(f.Bytes))) > maxManifests {
+// inspector inspects the manifests for the platforms of an index and, if depth is at
+// least [DepthBlobs], their blobs.
+type inspector struct {
+	repo  Reader
+	depth Depth
+
+	mu sync.Mutex
+	// total is the total size of the manifests in bytes.
+	total int64
+	// manifests contains the results by the digest of the manifest. In new results, only
+	// Manifest, Bytes, and Err are set. missing contains missing and damaged blobs.
+	manifests map[digest.Digest]InspectedPackage
+	missing   map[digest.Digest]bool
+}
+
+// read reads a manifest unless it is already known. Problems with the manifest are
+// findings.
+func (x *inspector) read(ctx context.Context, d ocispec.Descriptor, _ bool) (n node, err error) {
+	x.mu.Lock()
+	f, known := x.manifests[d.Digest]
+	x.mu.Unlock()
+	if !known {
+		_, f.Bytes, err = x.repo.Manifest(ctx, d.Digest.String())
+		if err == nil {
+			f.Manifest, err = artifact.ParseManifest(f.Bytes)
+		}
+		if err != nil && !isFinding(err) {
+			return n, err
+		}
+		f.Err = err
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.manifests[d.Digest] = f
+		if x.total += int64(len(f.Bytes)); x.total > maxManifests {
 			// Return an error instead of a finding, because the remaining manifests are
 			// not read.
-			return f, &artifact.FormatError{Problem: fmt.Sprintf("manifests exceed %d bytes in total", maxManifests)}
-		}
-		if f.Err != nil && !isFinding(f.Err) {
-			return f, f.Err
+			return n, &artifact.FormatError{Problem: fmt.Sprintf("manifests exceed %d bytes in total", maxManifests)}
 		}
 	}
-	f.depth = depth
-	if depth < DepthBlobs || !f.IsIntact() {
-		return f, nil
+	if x.depth >= DepthBlobs {
+		n.blobs = f.Manifest.Blobs
+	}
+	return n, nil
+}
+
+// blob checks a blob.
+func (x *inspector) blob(ctx context.Context, d ocispec.Descriptor) error {
+	intact, err := checkBlob(ctx, x.repo, d, x.depth)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.missing[d.Digest] = !intact
+	return err
+}
+
+// inspected returns the result for a platform. seen is the result of a previous
+// inspection.
+func (x *inspector) inspected(t artifact.Target, seen InspectedPackage) InspectedPackage {
+	f := x.manifests[t.Descriptor.Digest]
+	size := int64(len(f.Bytes))
+	switch {
+	case !seen.IsIntact():
+		f = seen
+	case t.Err() != nil:
+		f = InspectedPackage{Err: t.Err()}
+	case f.Bytes != nil && size != t.Descriptor.Size:
+		f = InspectedPackage{Err: &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}}
+	}
+	f.Target, f.depth = t, x.depth
+	if !f.IsIntact() {
+		return f
 	}
 	for _, d := range f.Manifest.Blobs {
-		exists, err := blobs.has(ctx, d)
-		if err != nil {
-			return f, err
-		}
-		if !exists && !slices.Contains(f.Missing, d.Digest) {
+		if x.missing[d.Digest] && !slices.Contains(f.Missing, d.Digest) {
 			f.Missing = append(f.Missing, d.Digest)
 		}
 	}
-	return f, nil
-}
-
-// readTarget reads the manifest for a platform.
-func readTarget(ctx context.Context, repo Reader, t artifact.Target) ([]byte, artifact.Manifest, error) {
-	if err := t.Err(); err != nil {
-		return nil, artifact.Manifest{}, err
-	}
-	_, data, err := repo.Manifest(ctx, t.Descriptor.Digest.String())
-	if size := int64(len(data)); err == nil && size != t.Descriptor.Size {
-		err = &sums.SizeError{Name: "manifest for " + t.Platform.String(), Got: size, Want: t.Descriptor.Size}
-	}
-	if err != nil {
-		return nil, artifact.Manifest{}, err
-	}
-	m, err := artifact.ParseManifest(data)
-	return data, m, err
+	return f
 }

@@ -179,6 +179,32 @@ func TestInspectFindings(t *testing.T) {
 	}
 }
 
+// TestInspectSharedManifest checks indexes in which two platforms have the same manifest. In
+// one index, the size of the second entry is wrong.
+func TestInspectSharedManifest(t *testing.T) {
+	t.Parallel()
+	zip := blob(twoZips[haiku]).Descriptor.Digest
+	for _, surplus := range []int64{0, 1} {
+		eachEnd(t, func(t *testing.T, e *end) {
+			d := e.push(t, twoZips)
+			var index ocispec.Index
+			decode(t, pack(t, twoZips).Index.Bytes, &index)
+			index.Manifests[1].Digest, index.Manifests[1].Size = index.Manifests[0].Digest, index.Manifests[0].Size+surplus
+			pushTag(t, e.open(t), blobOf(t, index, ocispec.MediaTypeImageIndex), tag, d.Digest)
+			e.lose(t, zip)
+			i := e.inspect(t, repository.DepthBlobs)
+			first, second := i.Platforms[haiku], i.Platforms[plan9]
+			if first.Err != nil || !slices.Equal(first.Missing, []digest.Digest{zip}) || first.Target.Platform != haiku || second.Target.Platform != plan9 {
+				t.Errorf("%+v, %+v", first, second)
+			}
+			_, wrongSize := errors.AsType[*sums.SizeError](second.Err)
+			if wrongSize != (surplus > 0) || !wrongSize && !slices.Equal(second.Missing, first.Missing) {
+				t.Errorf("%+v", second)
+			}
+		})
+	}
+}
+
 // TestInspectContent checks that DepthContent finds corrupted content of the correct
 // length.
 func TestInspectContent(t *testing.T) {

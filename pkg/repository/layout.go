@@ -100,7 +100,7 @@ func (l *layout) manifest(ctx context.Context, reference string) (ocispec.Descri
 		return ocispec.Descriptor{}, nil, ErrNotFound
 	}
 	d, data, err := l.manifestOf(ctx, index.Manifests[at])
-	if _, damaged := errors.AsType[*sums.MismatchError](err); damaged || errors.Is(err, ErrNotFound) {
+	if isLost(err) {
 		err = &DanglingTagError{Tag: reference, Index: index.Manifests[at], Err: err}
 	}
 	return d, data, err
@@ -223,9 +223,33 @@ func (l *layout) blobPath(d digest.Digest) (string, error) {
 	return filepath.Join(l.dir, ocispec.ImageBlobsDir, d.Algorithm().String(), d.Encoded()), nil
 }
 
+// isLost reports whether err means that content is missing or damaged.
+func isLost(err error) bool {
+	_, damaged := errors.AsType[*sums.MismatchError](err)
+	return damaged || errors.Is(err, ErrNotFound)
+}
+
 func notFound(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
 	}
 	return err
+}
+
+// writable implements [Traits.Writable]. It creates and removes a file in the layout or,
+// if the layout doesn't exist, in its closest existing parent directory.
+func (l *layout) writable(context.Context) error {
+	dir := l.dir
+	for {
+		_, err := os.Stat(dir)
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || filepath.Dir(dir) == dir {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, ".tofu-oci-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -74,28 +74,36 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 // deleteTag implements [Traits.DeleteTag]. It keeps the files, because other tags might
 // refer to them.
 func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
-	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	err := l.locked(ctx, func() error {
-		index, err := l.readIndex(ctx)
-		if err != nil {
-			return err
+	err := l.keepEntries(ctx, func(entries []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
+		if at := slices.IndexFunc(entries, isTag(tag)); at >= 0 && entries[at].Digest != was {
+			return nil, ErrTagMoved
 		}
-		at := find(index, tag)
-		switch {
-		case at < 0:
-			return nil
-		case index.Manifests[at].Digest != was:
-			return ErrTagMoved
-		}
-		index.Manifests = slices.DeleteFunc(index.Manifests, isTag(tag))
-		return l.writeIndex(index)
+		return slices.DeleteFunc(entries, isTag(tag)), nil
 	})
 	if err != nil {
 		return fmt.Errorf("deleting tag %s in %s: %w", tag, l, err)
 	}
 	return nil
+}
+
+// keepEntries removes all entries of index.json except those that keep returns. No other
+// process can write index.json during the call. If the directory doesn't exist, keepEntries
+// does nothing.
+func (l *layout) keepEntries(ctx context.Context, keep func([]ocispec.Descriptor) ([]ocispec.Descriptor, error)) error {
+	if _, err := os.Stat(l.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return l.locked(ctx, func() error {
+		index, err := l.readIndex(ctx)
+		if err != nil {
+			return err
+		}
+		before := len(index.Manifests)
+		if index.Manifests, err = keep(index.Manifests); err != nil || len(index.Manifests) == before {
+			return err
+		}
+		return l.writeIndex(index)
+	})
 }
 
 // locked calls do while no other process can write the index.
@@ -182,4 +190,36 @@ func find(index ocispec.Index, tag string) int {
 
 func isTag(tag string) func(ocispec.Descriptor) bool {
 	return func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag }
+}
+
+// untaggedReferrers implements [Traits.UntaggedReferrers]. It skips missing and damaged
+// manifests, because their subject is unknown.
+func (l *layout) untaggedReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
+	index, err := l.readIndex(ctx)
+	if err != nil {
+		_, err = isFound(err)
+		return nil, err
+	}
+	var found []ocispec.Descriptor
+	for _, entry := range index.Manifests {
+		if known, isKnown := l.subjects.Load(entry.Digest); entry.Annotations[ocispec.AnnotationRefName] != "" || isKnown && known != subject {
+			continue
+		}
+		_, data, err := l.manifestOf(ctx, entry)
+		if isLost(err) || isFormat(err) || entry.Digest.Validate() != nil {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("listing the referrers of %s in %s: %w", subject, l, err)
+		}
+		referrer, refersTo := artifact.DescribeReferrer(data)
+		l.subjects.Store(entry.Digest, refersTo)
+		if refersTo != subject {
+			continue
+		}
+		if found = append(found, referrer); len(found) > maxReferrers {
+			return nil, fmt.Errorf("listing the referrers of %s in %s: list exceeds %d referrers", subject, l, maxReferrers)
+		}
+	}
+	return found, nil
 }

@@ -12,7 +12,8 @@ import (
 // Listings caches the tags of repositories, so that a run lists the tags of each
 // repository only once. The zero value is ready to use.
 type Listings struct {
-	lists memo.Memo[string, listing]
+	// lists contains functions that return all tags or an error that isUnlisted matches.
+	lists memo.Memo[string, func() ([]string, error)]
 }
 
 // isUnlisted reports whether the tags can't be listed because the repository is missing
@@ -21,27 +22,21 @@ func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// listing is a cached result: all tags, or an error that isUnlisted matches.
-type listing struct {
-	tags []string
-	err  error
-}
-
 // Tags returns all tags of a repository, sorted. After the first successful request, or
 // if the tags can't be listed (see isUnlisted), all calls return the same result.
 func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
-	kept, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (listing, error) {
+	list, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (func() ([]string, error), error) {
 		tags, err := repo.Tags(ctx)
 		slices.Sort(tags)
-		if isUnlisted(err) {
-			return listing{err: err}, nil
+		if err != nil && !isUnlisted(err) {
+			return nil, err
 		}
-		return listing{tags: tags}, err
+		return func() ([]string, error) { return tags, err }, nil
 	})
-	if err == nil {
-		err = kept.err
+	if err != nil {
+		return nil, err
 	}
-	return kept.tags, err
+	return list()
 }
 
 // Reader returns repo with a Tags method that uses these listings.

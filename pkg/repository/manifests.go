@@ -9,44 +9,47 @@ import (
 	"strings"
 
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // putManifest pushes a manifest. If the existing manifest was damaged, putManifest
 // reads the new one back.
 func putManifest(ctx context.Context, repo Repository, m artifact.Blob, was Inspection) error {
 	d := m.Descriptor.Digest
-	if err := repo.PushManifest(ctx, m); err != nil || !was.damaged(d) {
+	err := repo.PushManifest(ctx, m)
+	if f, _ := was.manifest(d); err != nil || f.Err == nil || errors.Is(f.Err, ErrNotFound) {
 		return err
 	}
-	_, _, err := repo.Manifest(ctx, d.String())
-	if err != nil && isFinding(err) {
+	if _, _, err = repo.Manifest(ctx, d.String()); err != nil && isFinding(err) {
 		err = fmt.Errorf("replacing %s in %s: %w", d, repo, ErrCorruptRetained)
 	}
 	return err
 }
 
-// damaged reports whether the inspection found that the manifest is damaged, but not
-// missing.
-func (i Inspection) damaged(manifest digest.Digest) bool {
+// manifest returns the inspected package with the given manifest. If there are several, it
+// prefers one whose manifest could be read.
+func (i Inspection) manifest(d digest.Digest) (found InspectedPackage, isInspected bool) {
 	for _, f := range i.Platforms {
-		if f.Target.Descriptor.Digest == manifest {
-			return f.Err != nil && !errors.Is(f.Err, ErrNotFound)
+		if f.Target.Descriptor.Digest == d && (!isInspected || f.Err == nil) {
+			found, isInspected = f, true
 		}
 	}
-	return false
+	return found, isInspected
 }
 
-// found reports whether the manifest was read successfully.
-func (i Inspection) found(manifest digest.Digest) bool {
-	for _, f := range i.Platforms {
-		if f.Err == nil && f.Target.Descriptor.Digest == manifest {
-			return true
-		}
+// readManifest reads a manifest unless the inspection has read it.
+func (i Inspection) readManifest(ctx context.Context, repo Reader, d ocispec.Descriptor) (artifact.Blob, error) {
+	f, isInspected := i.manifest(d.Digest)
+	if isInspected && f.Err == nil {
+		return artifact.Blob{Descriptor: d, Bytes: f.Bytes}, nil
 	}
-	return false
+	_, data, err := repo.Manifest(ctx, d.Digest.String())
+	d.Size = int64(len(data)) // a referrers list can contain a wrong size
+	return artifact.Blob{Descriptor: d, Bytes: data}, err
 }
 
 // RefusesTypes reports whether a registry refused a manifest for a reason that can be its
@@ -98,4 +101,81 @@ func pushAccepted(m artifact.Blob, push func(artifact.Blob) error) (artifact.Blo
 		return err
 	})
 	return m, err
+}
+
+// ErrContentLost is returned if a registry refuses a manifest or index because content
+// is missing, although all of its content was sent again.
+var ErrContentLost = provider.Errorf(provider.Transient, "registry still reports missing content after all content was sent again")
+
+// contentSender sends content to a repository, even if the repository reports that the
+// content exists.
+type contentSender struct {
+	// manifest returns a manifest of the content, and put sends it. blob sends a blob. If it
+	// is nil, no blobs are available. For unavailable content, they return [ErrNotFound].
+	manifest func(ctx context.Context, d ocispec.Descriptor) (artifact.Blob, error)
+	put      func(ctx context.Context, m artifact.Blob) error
+	blob     func(ctx context.Context, d ocispec.Descriptor) error
+}
+
+// complete calls write, which sends a manifest or index. If the registry refuses it
+// because content is missing, complete sends all of its content again and repeats write
+// once. A registry can refuse content that it has reported as existing, for example
+// because a cleanup job deletes the content at the same time. Without this repetition,
+// each run would trust the same report and fail in the same way.
+func (s contentSender) complete(ctx context.Context, m artifact.Blob, write func() error) error {
+	refused := write()
+	if !isContentMissing(refused) {
+		return refused
+	}
+	n, err := newNode(m)
+	if err != nil {
+		return refused
+	}
+	sentAny, sentAll := false, true
+	for i, d := range slices.Concat(n.manifests, n.blobs) {
+		err := s.send(ctx, d, i < len(n.manifests))
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		sentAny, sentAll = sentAny || err == nil, sentAll && err == nil
+	}
+	if !sentAny {
+		return refused
+	}
+	if err = write(); isContentMissing(err) && sentAll {
+		err = fmt.Errorf("%w: %w", err, ErrContentLost)
+	}
+	return err
+}
+
+func (s contentSender) send(ctx context.Context, d ocispec.Descriptor, isManifest bool) error {
+	switch {
+	case isManifest:
+		m, err := s.manifest(ctx, d)
+		if err != nil {
+			return err
+		}
+		return s.put(ctx, m)
+	case s.blob == nil:
+		return ErrNotFound
+	}
+	return s.blob(ctx, d)
+}
+
+// isContentMissing reports whether a registry refused a manifest or index because it
+// lacks content, and the content was not sent again yet.
+func isContentMissing(err error) bool {
+	response, ok := errors.AsType[*ResponseError](err)
+	return ok && response.Method == http.MethodPut && !errors.Is(err, ErrContentLost) && slices.ContainsFunc(response.Codes, func(code string) bool {
+		return code == errcode.ErrorCodeManifestBlobUnknown || code == errcode.ErrorCodeBlobUnknown || code == errcode.ErrorCodeManifestUnknown
+	})
+}
+
+// contentSender sends the manifests of an index that the repository returns, because some
+// registries return manifests that they don't find when they check an index. Only the
+// source of the content can send blobs.
+func (r *remoteRepository) contentSender() contentSender {
+	return contentSender{put: r.PushManifest, manifest: func(ctx context.Context, d ocispec.Descriptor) (artifact.Blob, error) {
+		return Inspection{}.readManifest(ctx, r, d)
+	}}
 }

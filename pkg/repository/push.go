@@ -58,7 +58,7 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 	// 2. Push the manifests.
 	content := packedContent{repo: repo, packed: packed, was: was, retrier: retrier, resendZip: o.Resend}
 	err = schedule.All(ctx, maxConcurrentRequests, packed.Manifests, func(ctx context.Context, _ int, m artifact.Blob) error {
-		if was.found(m.Descriptor.Digest) {
+		if f, isInspected := was.manifest(m.Descriptor.Digest); isInspected && f.Err == nil {
 			return nil
 		}
 		return content.put(ctx, m)
@@ -96,7 +96,7 @@ func confirmTag(ctx context.Context, repo Repository, index digest.Digest, tag s
 	var took time.Duration
 	traits := repo.Traits()
 	for settled := traits.AtomicTags || !o.Concurrent; ; settled = true {
-		if now, err = ReadBack(ctx, repo, tag); err != nil {
+		if now, err = readBack(ctx, repo, tag); err != nil {
 			return now, false, err
 		}
 		if now.Digest != index && !now.hasAll(o.Own) {
@@ -129,12 +129,13 @@ func (c packedContent) put(ctx context.Context, m artifact.Blob) error {
 // contentSender sends content of the release again.
 func (c packedContent) contentSender() contentSender {
 	return contentSender{
-		manifest: func(ctx context.Context, d ocispec.Descriptor) error {
+		put: c.put,
+		manifest: func(_ context.Context, d ocispec.Descriptor) (artifact.Blob, error) {
 			i := slices.IndexFunc(c.packed.Manifests, func(m artifact.Blob) bool { return m.Descriptor.Digest == d.Digest })
 			if i < 0 {
-				return ErrNotFound
+				return artifact.Blob{}, ErrNotFound
 			}
-			return c.put(ctx, c.packed.Manifests[i])
+			return c.packed.Manifests[i], nil
 		},
 		blob: func(ctx context.Context, d ocispec.Descriptor) error {
 			i := slices.IndexFunc(c.packed.Documents, func(document provider.Document) bool { return document.Digest == d.Digest })

@@ -5,10 +5,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"mime"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -87,7 +90,8 @@ type remoteRepository struct {
 	// rangeRefusals counts responses that indicate that blobs should not be read in
 	// ranges. See [maxRangeRefusals].
 	rangeRefusals atomic.Int32
-	uploads       uploads
+	// interrupted contains the interrupted uploads, as a [partial] by the digest of the blob.
+	interrupted sync.Map
 	// noReferrers reports whether the registry doesn't have the referrers API.
 	noReferrers atomic.Bool
 	// noBlobHead and noManifestHead report whether responses to HEAD requests for blobs
@@ -122,11 +126,11 @@ func newRegistry(ref template.Reference, o Options) (*remoteRepository, error) {
 	if err != nil {
 		return nil, err
 	}
-	login := &credentialState{}
-	repo.Client = o.client(repo.Reference, login)
+	client := o.client(repo.Reference)
+	repo.Client = client
 	return &remoteRepository{
 		remote: repo, retrier: transfer.Retrier{Backoff: o.Backoff, Progress: o.Progress},
-		http: o.HTTP, buffers: o.Buffers, credentials: login, confirmDelay: cmp.Or(o.ConfirmDelay, defaultConfirmDelay),
+		http: o.HTTP, buffers: o.Buffers, credentials: client.state, confirmDelay: cmp.Or(o.ConfirmDelay, defaultConfirmDelay),
 	}, nil
 }
 
@@ -240,21 +244,38 @@ func (r *remoteRepository) reservedManifest(ctx context.Context, reference strin
 // reserved, and if it contains no length, that function sends a second request. For HEAD
 // requests, oras requires both.
 func (r *remoteRepository) requestManifest(ctx context.Context, method, reference string) (*http.Response, error) {
-	at, err := r.remote.ParseReference(reference)
+	if _, err := r.remote.ParseReference(reference); err != nil {
+		return nil, err
+	}
+	resp, err := r.request(ctx, method, r.url("manifests", reference), http.Header{"Accept": {strings.Join(manifestTypes, ", ")}})
 	if err != nil {
 		return nil, err
 	}
-	ctx = auth.AppendRepositoryScope(ctx, at, auth.ActionPull)
-	req, err := http.NewRequestWithContext(ctx, method, r.url("manifests", reference).String(), nil)
+	return checkStatus(resp, http.StatusOK)
+}
+
+// url returns the URL of a path in the repository.
+func (r *remoteRepository) url(path ...string) *url.URL {
+	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
+	if r.remote.PlainHTTP {
+		at.Scheme = "http"
+	}
+	return at.JoinPath(append([]string{"v2", r.remote.Reference.Repository}, path...)...)
+}
+
+// request sends a request without a body. It requires at least permission to pull.
+func (r *remoteRepository) request(ctx context.Context, method string, at *url.URL, header http.Header) (*http.Response, error) {
+	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
+	req, err := http.NewRequestWithContext(ctx, method, at.String(), nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("Accept", strings.Join(manifestTypes, ", "))
+	maps.Copy(req.Header, header)
 	resp, err := r.remote.Client.Do(req)
 	if err != nil {
 		return nil, httpclient.RedactError(err)
 	}
-	return checkStatus(resp, http.StatusOK)
+	return resp, nil
 }
 
 // manifestTypes are the media types of manifests. Some registries convert manifests of

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-	"oras.land/oras-go/v2/registry/remote/auth"
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
@@ -104,33 +103,16 @@ func (r *remoteRepository) blobURL(d ocispec.Descriptor) *url.URL {
 	return r.url("blobs", d.Digest.String())
 }
 
-// url returns the URL of a path in the repository.
-func (r *remoteRepository) url(path ...string) *url.URL {
-	at := &url.URL{Scheme: "https", Host: r.remote.Reference.Host()}
-	if r.remote.PlainHTTP {
-		at.Scheme = "http"
-	}
-	return at.JoinPath(append([]string{"v2", r.remote.Reference.Repository}, path...)...)
-}
-
 // requestRange requests a range of a blob once, on a dedicated connection. It always
 // requests the registry's URL instead of the redirect target, because the registry
 // authorizes each request and its signed URLs expire.
 func (r *remoteRepository) requestRange(ctx context.Context, at *url.URL, part transfer.Range) (*http.Response, error) {
-	ctx = auth.AppendRepositoryScope(httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx)), r.remote.Reference, auth.ActionPull)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Range", part.Header())
-	resp, err := r.remote.Client.Do(req)
-	switch {
-	case err != nil:
-		return nil, httpclient.RedactError(err)
-	case resp.StatusCode >= http.StatusMultipleChoices:
+	ctx = httpclient.WithDedicatedConnection(httpclient.WithoutRetry(ctx))
+	resp, err := r.request(ctx, http.MethodGet, at, http.Header{"Range": {part.Header()}})
+	if err == nil && resp.StatusCode >= http.StatusMultipleChoices {
 		return nil, httpclient.NewStatusError(resp)
 	}
-	return resp, nil
+	return resp, err
 }
 
 // partsReader verifies a blob that is read in ranges. If the content is wrong, the next

@@ -13,10 +13,8 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/errdef"
-	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
 
-	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/transfer"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 )
@@ -95,19 +93,14 @@ func (r *remoteRepository) requestBlob(ctx context.Context, method string, d oci
 	if err := d.Digest.Validate(); err != nil {
 		return nil, err
 	}
-	ctx = auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull)
-	req, err := http.NewRequestWithContext(ctx, method, r.blobURL(d).String(), nil)
-	if err != nil {
-		return nil, err
-	}
-	accepted := []int{http.StatusOK}
+	header, accepted := http.Header{}, []int{http.StatusOK}
 	if byteRange != "" {
-		req.Header.Set("Range", byteRange)
+		header.Set("Range", byteRange)
 		accepted = append(accepted, http.StatusPartialContent, http.StatusRequestedRangeNotSatisfiable)
 	}
-	resp, err := r.remote.Client.Do(req)
+	resp, err := r.request(ctx, method, r.blobURL(d), header)
 	if err != nil {
-		return nil, httpclient.RedactError(err)
+		return nil, err
 	}
 	return checkStatus(resp, accepted...)
 }

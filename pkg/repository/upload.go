@@ -10,9 +10,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/errcode"
@@ -32,40 +30,16 @@ const (
 	maxErrorBody = 8 << 10
 )
 
-// upload is an interrupted upload.
-type upload struct {
+// partial is an upload that the registry has accepted or partly received.
+type partial struct {
 	// location is the URL of the upload at the registry.
 	location *url.URL
-	// sent is the number of bytes that were sent. The registry might have received
-	// fewer bytes.
-	sent int64
-}
-
-// uploads contains the interrupted uploads, by the digest of the blob.
-type uploads struct {
-	mu          sync.Mutex
-	interrupted map[digest.Digest]upload
-}
-
-func (u *uploads) store(d digest.Digest, broken upload) {
-	if broken.location == nil || broken.sent == 0 {
-		return
-	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.interrupted == nil {
-		u.interrupted = map[digest.Digest]upload{}
-	}
-	u.interrupted[d] = broken
-}
-
-// take removes and returns an upload.
-func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	broken, found = u.interrupted[d]
-	delete(u.interrupted, d)
-	return broken, found
+	// size is the number of bytes that the registry has received. For an interrupted
+	// upload, it is the number of bytes that were sent.
+	size int64
+	// authorization is the Authorization header of the request that the registry
+	// accepted.
+	authorization string
 }
 
 // PushBlob uploads a blob in one request. It can't retry, because it reads content
@@ -75,8 +49,8 @@ func (u *uploads) take(d digest.Digest) (broken upload, found bool) {
 // because it verifies the complete blob.
 func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
 	ctx = r.pushContext(ctx)
-	if broken, found := r.uploads.take(d.Digest); found {
-		if p := r.uploadStatus(ctx, broken); p.size > 0 && p.size <= d.Size {
+	if sent, found := r.interrupted.LoadAndDelete(d.Digest); found {
+		if p := r.uploadStatus(ctx, sent.(partial)); p.size > 0 && p.size <= d.Size {
 			return r.resumeUpload(ctx, d, content, p)
 		}
 	}
@@ -87,11 +61,7 @@ func (r *remoteRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, c
 }
 
 func (r *remoteRepository) pushWhole(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	started, err := r.startUpload(ctx) //nolint:bodyclose // closed by startUpload
-	if err != nil {
-		return err
-	}
-	p, err := r.uploadLocation(started)
+	p, err := r.startUpload(ctx)
 	if err != nil {
 		return err
 	}
@@ -103,41 +73,29 @@ func (r *remoteRepository) pushContext(ctx context.Context) context.Context {
 	return auth.AppendRepositoryScope(ctx, r.remote.Reference, auth.ActionPull, auth.ActionPush)
 }
 
-// startUpload starts an upload. See
+// startUpload starts an upload. The URL to which the content must be sent must be on the
+// registry's host, because content and credentials are not sent to any other host. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-blobs.
-func (r *remoteRepository) startUpload(ctx context.Context) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url("blobs", "uploads").String()+"/", nil)
+func (r *remoteRepository) startUpload(ctx context.Context) (p partial, err error) {
+	asked := r.url("blobs", "uploads/")
+	resp, err := r.request(ctx, http.MethodPost, asked, nil)
 	if err != nil {
-		return nil, err
-	}
-	resp, err := r.remote.Client.Do(req)
-	if err != nil {
-		return nil, err
+		return p, err
 	}
 	if resp.StatusCode != http.StatusAccepted {
-		return nil, responseError(resp)
+		return p, responseError(resp)
 	}
-	return resp, resp.Body.Close()
-}
-
-// uploadLocation returns the URL to which the content of an upload must be sent. The
-// URL must be on the registry's host, because content and credentials are not sent to
-// any other host.
-func (r *remoteRepository) uploadLocation(started *http.Response) (partial, error) {
-	asked := r.url()
-	at, err := started.Location()
-	if err != nil {
-		return partial{}, err
+	_ = resp.Body.Close()
+	if p.location, err = resp.Location(); err != nil {
+		return p, err
 	}
 	// Some registries omit the HTTPS port even if the request contains it:
 	// https://github.com/oras-project/oras-go/issues/177
-	if asked.Port() == "443" && at.Port() == "" && at.Hostname() == asked.Hostname() {
-		at.Host = asked.Host
+	if asked.Port() == "443" && p.location.Port() == "" && p.location.Hostname() == asked.Hostname() {
+		p.location.Host = asked.Host
 	}
-	if err := checkOrigin("the upload", at, asked); err != nil {
-		return partial{}, err
-	}
-	return partial{location: at, authorization: started.Request.Header.Get("Authorization")}, nil
+	p.authorization = resp.Request.Header.Get("Authorization")
+	return p, checkOrigin("the upload", p.location, asked)
 }
 
 // checkOrigin returns an error if a URL from a response is not on the server of the
@@ -167,30 +125,17 @@ func (r *remoteRepository) finishUpload(ctx context.Context, d ocispec.Descripto
 	if err == nil {
 		err = responseError(resp)
 	}
-	if d.Size >= minResumableSize && (p.size == 0 || !isUploadRefused(err)) {
-		r.uploads.store(d.Digest, upload{location: p.location, sent: p.size + sent.N()})
+	if n := p.size + sent.N(); n > 0 && d.Size >= minResumableSize && (p.size == 0 || !isUploadRefused(err)) {
+		r.interrupted.Store(d.Digest, partial{location: p.location, size: n})
 	}
 	return err
-}
-
-// partial is an upload that the registry has accepted or partly received.
-type partial struct {
-	location *url.URL
-	size     int64
-	// authorization is the Authorization header of the request that the registry
-	// accepted.
-	authorization string
 }
 
 // uploadStatus requests how much of an upload the registry has received. If the upload
 // can't be resumed for any reason, the size in the result is zero. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#pushing-a-blob-in-chunks.
-func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.location.String(), nil)
-	if err != nil {
-		return partial{}
-	}
-	resp, err := r.remote.Client.Do(req)
+func (r *remoteRepository) uploadStatus(ctx context.Context, u partial) partial {
+	resp, err := r.request(ctx, http.MethodGet, u.location, nil)
 	if err != nil {
 		return partial{}
 	}
@@ -202,7 +147,7 @@ func (r *remoteRepository) uploadStatus(ctx context.Context, u upload) partial {
 	// Credentials are not sent to other hosts, and the registry can't have received more
 	// than was sent.
 	isHere := resp.Request.URL.Host == u.location.Host && p.location.Host == u.location.Host && p.location.Scheme == u.location.Scheme
-	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.sent {
+	if resp.StatusCode != http.StatusNoContent || !isHere || p.size > u.size {
 		return partial{}
 	}
 	return p

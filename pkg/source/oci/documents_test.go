@@ -75,7 +75,7 @@ func TestOCIDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := artifact.NewDocument("all.spdx.json", artifact.MediaTypeSPDX, []byte(`{"spdxVersion":"SPDX-2.3"}`))
-		if _, err := repository.Attach(t.Context(), repo, []provider.Document{want}, d); err != nil {
+		if _, err := repository.Attach(t.Context(), repo, []provider.Document{want}, artifact.Blob{Descriptor: d}); err != nil {
 			t.Fatal(err)
 		}
 		got := about()

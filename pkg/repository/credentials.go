@@ -1,12 +1,17 @@
 package repository
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
 
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -84,4 +89,61 @@ func (s *credentialState) refused(err error) string {
 		text += " from " + login.From
 	}
 	return text
+}
+
+// CheckCredentials requests /v2/ from a registry with the credentials from
+// [Options.Credential]. host is "host" or "host:port". If the registry rejects the
+// credentials, CheckCredentials returns an *[Error] whose Credentials field
+// is set. required reports whether the registry requires credentials. A registry that
+// permits anonymous access might accept any credentials. See
+// https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#determining-support.
+func CheckCredentials(ctx context.Context, host string, o Options) (required bool, err error) {
+	if o, err = o.complete(); err != nil {
+		return false, err
+	}
+	client := o.client(registry.Reference{Registry: host})
+	base := o.remoteRegistry(host, client)
+	err = base.Ping(ctx)
+	required = client.state.lastUsed.Load() != nil
+	if err == nil && !required && o.Credential != nil {
+		required, err = sendUnrequested(ctx, base, client)
+	}
+	if err == nil {
+		return required, nil
+	}
+	failure := client.state.fail(Error{Op: "logging in to", Registry: host}, err)
+	if errors.Is(failure, ErrNotFound) {
+		return required, fmt.Errorf("no OCI registry found, because /v2/ is missing: %w", failure)
+	}
+	return required, failure
+}
+
+// sendUnrequested sends the credentials to a registry that permits anonymous access,
+// because some of these registries still verify the credentials they receive.
+func sendUnrequested(ctx context.Context, at *remote.Registry, client *authenticator) (required bool, err error) {
+	scheme := "https"
+	if at.PlainHTTP {
+		scheme = "http"
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+at.Reference.Host()+"/v2/", nil)
+	if err != nil {
+		return false, err
+	}
+	c, err := client.credential(ctx)
+	if err != nil {
+		return false, err
+	}
+	if c.Username == "" || c.Password == "" {
+		return false, nil // a token is sent only in response to a challenge
+	}
+	req.SetBasicAuth(c.Username, c.Password)
+	resp, err := at.Client.Do(req)
+	if err != nil {
+		return false, err
+	}
+	wanted, _, _ := strings.Cut(resp.Header.Get("Www-Authenticate"), " ")
+	if resp.StatusCode == http.StatusUnauthorized && !strings.EqualFold(wanted, "bearer") {
+		return true, responseError(resp)
+	}
+	return false, resp.Body.Close()
 }
