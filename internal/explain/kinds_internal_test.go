@@ -162,7 +162,7 @@ var exported = map[string]struct {
 func TestExportedErrorsHaveKinds(t *testing.T) {
 	t.Parallel()
 	found, kinds := exportedErrors(t, "../../pkg"), map[provider.ErrorKind]bool{}
-	for _, dir := range []string{"catalog", "credentials", "launch", "opentofu", "serve", "stricthcl"} {
+	for _, dir := range []string{"bundle", "catalog", "credentials", "exec", "launch", "lock", "opentofu", "serve", "stricthcl", "sync"} {
 		maps.Copy(found, exportedErrors(t, "../"+dir))
 	}
 	for name := range found {
