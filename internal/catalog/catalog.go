@@ -57,7 +57,7 @@ type Options struct {
 	// Open opens a repository. Complete and Modules require it.
 	Open func(template.Reference) (repository.Reader, error)
 	// Owner returns a repository's provider. If the provider is unknown, ok is false. If
-	// Owner is nil, List calls Open and the function [Owner]. If Open is also nil, only
+	// Owner is nil, List calls Open and the function [ReadContent]. If Open is also nil, only
 	// names are used.
 	Owner func(ctx context.Context, ref template.Reference) (a provider.Address, ok bool, err error)
 	// Named contains the providers for templates that refer to registries. If it is not
@@ -195,10 +195,11 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 			if err != nil {
 				return provider.Address{}, false, err
 			}
-			return Owner(ctx, repo)
+			content, err := ReadContent(ctx, repo)
+			a, ok := content.Owner()
+			return a, ok, err
 		}
 	}
-	hostname, _, _ := t.Uses()
 	found := make([]Entry, len(refs))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxReads)
@@ -207,7 +208,7 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 		candidates, _ := t.Match(ref)
 		found[i].Reference = ref
 		if len(candidates) == 1 {
-			found[i] = Entry{candidates[0], ref, hostname}
+			found[i] = Entry{candidates[0], ref, t.UsesHostname()}
 		}
 		if o.Owner == nil || found[i].Stated {
 			continue
@@ -226,23 +227,28 @@ func owners(ctx context.Context, t template.Template, refs []template.Reference,
 	return found, group.Wait()
 }
 
-// Owner returns a repository's provider, which is the address in the annotation of the
-// newest release. If the repository has no releases, Owner uses the newest pending or
-// pruned release. If the repository has none of these releases, or if the release has
-// no annotation because another tool wrote it, ok is false.
-func Owner(ctx context.Context, repo repository.Reader) (a provider.Address, ok bool, err error) {
+// Content describes the newest content of a repository.
+type Content struct {
+	Tags artifact.Tags
+	// Newest is the newest release or, if the repository has no releases, the newest
+	// pending or pruned release. If there is none, it is the zero value.
+	Newest repository.Inspection
+}
+
+// ReadContent reads the tags of a repository and the index of its newest release.
+func ReadContent(ctx context.Context, repo repository.Reader) (c Content, err error) {
 	tags, err := repo.Tags(ctx)
-	if err != nil {
-		return provider.Address{}, false, err
+	c.Tags = tags
+	if versions, tag := c.Tags.Newest(); err == nil && len(versions) > 0 {
+		c.Newest, err = repository.Inspect(ctx, repo, tag(versions[0]), repository.DepthIndex)
 	}
-	versions, tag := artifact.Tags(tags).Newest()
-	if len(versions) == 0 {
-		return provider.Address{}, false, nil
-	}
-	i, err := repository.Inspect(ctx, repo, tag(versions[0]), repository.DepthIndex)
-	if err != nil {
-		return provider.Address{}, false, err
-	}
-	a, err = provider.ParseAddress(i.Index.Annotations[artifact.AnnotationProvider])
-	return a, err == nil, nil
+	return c, err
+}
+
+// Owner returns the repository's provider, which is the address in the annotation of the
+// newest release. If the release has no annotation because another tool wrote it, ok is
+// false.
+func (c Content) Owner() (a provider.Address, ok bool) {
+	a, err := provider.ParseAddress(c.Newest.Index.Annotations[artifact.AnnotationProvider])
+	return a, err == nil
 }

@@ -156,7 +156,7 @@ func modulePattern(t template.ModuleTemplate) pattern {
 	return pattern{
 		text: t.String(), redacted: t.Redacted(), isLayout: t.IsLayout(),
 		example: func() (template.Reference, error) {
-			return t.Repository(template.Module{Hostname: string(provider.DefaultHost), Namespace: "tofu", Name: "oci", System: "module"})
+			return t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci/module"})
 		},
 		fits: func(ref template.Reference) bool {
 			_, fits := t.Match(ref)

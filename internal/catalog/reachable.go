@@ -23,7 +23,7 @@ func Probes(providers []template.Template, modules []template.ModuleTemplate) (a
 		}
 	}
 	for _, t := range modules {
-		if ref, err := t.Repository(template.Module{Hostname: string(provider.DefaultHost), Namespace: "tofu", Name: "oci", System: "tofu"}); err == nil {
+		if ref, err := t.Repository(provider.Address{Host: provider.DefaultHost, Namespace: "tofu", Type: "oci/tofu"}); err == nil {
 			all = append(all, ref)
 		}
 	}

@@ -31,6 +31,17 @@ func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *
 	})
 }
 
+// as returns a function that calls describe and converts the result for the API.
+func as[T, A any](describe func(*Server, *exchange) (T, error), convert func(*Server, *exchange, T) A) func(*Server, *exchange) (A, error) {
+	return func(s *Server, x *exchange) (none A, err error) {
+		found, err := describe(s, x)
+		if err != nil {
+			return none, err
+		}
+		return convert(s, x, found), nil
+	}
+}
+
 // responding returns a handler that calls describe and responds with the encoded result
 // and its ETag.
 func responding[T any](mediaType string, describe func(*Server, *exchange) (T, error), encode func(*Server, *exchange, T) ([]byte, error)) func(*Server, *exchange) error {
@@ -59,20 +70,6 @@ func (s *Server) apiDescription(x *exchange) error {
 	x.Header().Set("Cache-Control", "public, no-cache")
 	x.writeBytes(http.StatusOK, "application/json", api.OpenAPI())
 	return nil
-}
-
-// writeProblem responds with an error in the format that is defined in
-// https://www.rfc-editor.org/rfc/rfc9457.
-func (x *exchange) writeProblem(status int, text string) {
-	title := http.StatusText(status)
-	if title == "" {
-		title = "Client Closed Request" // see statusClientClosed
-	}
-	data, err := json.Marshal(api.Problem{Type: "about:blank", Title: title, Status: status, Detail: text})
-	if err != nil {
-		data = []byte("{}")
-	}
-	x.writeBytes(status, api.ProblemType, append(data, '\n'))
 }
 
 // etagOf returns the ETag of a response body.

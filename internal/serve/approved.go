@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
-	"sync"
 
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -14,13 +12,19 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
+// requiresApproval reports whether only approved releases are served. Trust files don't
+// apply to modules.
+func (rc *repositoryCache) requiresApproval(q query) bool {
+	return !q.isModule() && rc.options.Approval.RequiresApproval(q.address)
+}
+
 // checkApproved returns an error if the release requires approval but has not been
 // approved. The result is cached like a tag list.
-func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i index) error {
-	policy := rc.options.Approval
-	if !policy.RequiresApproval(q.address) {
+func (rc *repositoryCache) checkApproved(ctx context.Context, q query, i index) error {
+	if !rc.requiresApproval(q) {
 		return nil
 	}
+	policy := rc.options.Approval
 	policy.Decisions = func(ctx context.Context, r provider.Release) ([]artifact.SignedDecision, error) {
 		return repository.DecisionsAbout(ctx, i.repo, r, i.Digest)
 	}
@@ -43,23 +47,21 @@ func (rc *repositoryCache) checkApproved(ctx context.Context, q providerQuery, i
 
 // approved returns the versions that can be served. If approval is required, it omits
 // unapproved versions, and versions whose approval or index can't be read.
-func (rc *repositoryCache) approved(ctx context.Context, q providerQuery, known listing) ([]provider.Version, error) {
-	if !rc.options.Approval.RequiresApproval(q.address) {
+func (rc *repositoryCache) approved(ctx context.Context, q query, known listing) ([]provider.Version, error) {
+	if !rc.requiresApproval(q) {
 		return known.versions, nil
 	}
-	var mu sync.Mutex
-	var found []provider.Version
-	err := schedule.All(ctx, maxConcurrentReleases, known.versions, func(ctx context.Context, _ int, v provider.Version) error {
-		i, _, err := rc.release(ctx, q, known.candidate, v, rc.indexes.maxAge)
-		if err == nil {
-			err = rc.checkApproved(ctx, q, i)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if err == nil {
-			found = append(found, v)
-		}
+	isRefused := make([]bool, len(known.versions))
+	err := schedule.All(ctx, maxConcurrentReleases, known.versions, func(ctx context.Context, n int, v provider.Version) error {
+		i, _, err := rc.release(ctx, q, known, v, rc.indexes.maxAge)
+		isRefused[n] = err != nil || rc.checkApproved(ctx, q, i) != nil
 		return ctx.Err()
 	})
-	return slices.DeleteFunc(slices.Clone(known.versions), func(v provider.Version) bool { return !slices.Contains(found, v) }), err
+	var approved []provider.Version
+	for n, v := range known.versions {
+		if !isRefused[n] {
+			approved = append(approved, v)
+		}
+	}
+	return approved, err
 }

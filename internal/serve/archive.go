@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // archive responds with a verified zip, or with a range of the zip.
 func (s *Server) archive(x *exchange) error {
 	found, state, err := s.index(x)
 	if s.canPullThrough(x.query, err) {
-		if err := s.pull(x); !errors.Is(err, pullthrough.ErrStored) {
+		if err := s.pull(x, err); !errors.Is(err, pullthrough.ErrStored) {
 			return err
 		}
 		found, state, err = s.index(x)
@@ -32,6 +36,84 @@ func (s *Server) archive(x *exchange) error {
 	return s.send(x, t)
 }
 
+// pull responds with the zip of a release that only the origin has, and mirrors the
+// release at the same time. If the repository now contains the release, pull returns
+// [pullthrough.ErrStored]. If the origin doesn't have a module, it returns the error
+// absent.
+func (s *Server) pull(x *exchange, absent error) error {
+	if x.query.isModule() {
+		return s.pullModule(x, absent)
+	}
+	d, state, err := s.upstreamRelease(x)
+	if err != nil {
+		return err
+	}
+	if d.refused != nil {
+		return d.refused
+	}
+	pkg, err := d.Package(x.platform)
+	if err != nil {
+		return err
+	}
+	if x.r.Method == http.MethodHead { // HEAD requests don't mirror the release
+		s.describe(x, pkg, state)
+		if pkg.Size >= 0 {
+			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
+		}
+		return nil
+	}
+	zip, err := s.origins.puller.Fetch(x.r.Context(), d.to, d.Release, x.platform, s.currentDecisions(x.query, x.version))
+	if err != nil {
+		return err
+	}
+	defer zip.Close()
+	x.event.Repository = zip.Repository.String()
+	s.describe(x, zip.Package, state)
+	if zip.File == nil {
+		return s.send(x, storedPackage{repo: zip.Repository, zip: artifact.ZipDescriptor(zip.Package), pkg: zip.Package})
+	}
+	return s.sendContent(x, &content{
+		ctx: x.r.Context(), size: zip.Package.Size, digest: zip.Package.Digest, name: zip.Package.Filename,
+		isSeekable: true, file: zip.File, onVerified: func() {},
+	})
+}
+
+// errMirroring is returned if a module is still being mirrored after the response timeout.
+var errMirroring = errors.New("the module is still being mirrored")
+
+// pullModule mirrors the requested version of a module to a repository, and then returns
+// [pullthrough.ErrStored]. Clients wait until the repository contains the entire package,
+// because packages in git repositories and archives must be packed again. If the origin
+// doesn't have the version, pullModule returns the error absent.
+func (s *Server) pullModule(x *exchange, absent error) error {
+	a, v := x.query.origin, x.version
+	x.event.Repository = originLabel(a)
+	ctx, cancel := context.WithTimeoutCause(x.r.Context(), s.options.timeouts.response, errMirroring)
+	defer cancel()
+	versions, _, err := s.origins.versions(ctx, a)
+	if isAbsent(err) || err == nil && !slices.Contains(versions, v) {
+		return absent
+	}
+	r := provider.Release{Address: a, Version: v}
+	if err == nil && s.origins.puller.HasMinAge() {
+		r.Published, err = s.origins.puller.Date(ctx, a, v)
+	}
+	var to template.Reference
+	if err == nil {
+		to, err = s.pullDestination(ctx, x.query)
+	}
+	if err == nil {
+		err = s.origins.puller.Mirror(ctx, to, r, s.currentDecisions(x.query, v))
+	}
+	switch {
+	case err == nil:
+		return pullthrough.ErrStored
+	case errors.Is(err, errMirroring):
+		return because(err, http.StatusServiceUnavailable, fmt.Sprintf("%s %s is still being mirrored; try again later", a, v))
+	}
+	return err
+}
+
 // describe sets the response headers for an archive.
 func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 	x.setCacheHeaders(state)
@@ -45,29 +127,32 @@ func (s *Server) describe(x *exchange, p provider.Package, state cacheState) {
 }
 
 // send responds with a zip from the nearest location: the store, the image layout, or
-// the registry.
+// the registry. If possible, it redirects the client to the storage behind the registry.
 func (s *Server) send(x *exchange, t storedPackage) error {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	to, err := s.redirectURL(x, t)
-	if err != nil {
-		return err
-	}
-	if to != "" {
-		x.Header().Set("Cache-Control", "no-store") // the URL expires
-		x.Header().Set("Location", to)
-		x.WriteHeader(http.StatusTemporaryRedirect)
-		return nil
-	}
 	content, err := s.content(ctx, t)
 	if err != nil {
 		s.options.Events.onFailure(err)
 		return err
 	}
-	return s.sendContent(x, content)
+	redirect, to := t.repo.Traits().Redirect, ""
+	if s.options.Redirect && redirect != nil && content.file == nil && x.r.Method == http.MethodGet { // the URL supports only GET
+		to, err = redirect(ctx, t.zip)
+	}
+	switch {
+	case err != nil:
+		return err
+	case to == "":
+		return s.sendContent(x, content)
+	}
+	x.Header().Set("Cache-Control", "no-store") // the URL expires
+	x.Header().Set("Location", to)
+	x.WriteHeader(http.StatusTemporaryRedirect)
+	return nil
 }
 
-// sendContent responds with a zip, or with the requested range of the zip.
+// sendContent responds with a file, or with the requested range of the file.
 func (s *Server) sendContent(x *exchange, content *content) error {
 	defer content.Close()
 	if !content.isSeekable && !isOpenEnded(x.r.Header.Get("Range")) {
@@ -80,22 +165,12 @@ func (s *Server) sendContent(x *exchange, content *content) error {
 	case w.busy:
 		return errBusy
 	case w.unsatisfiable:
-		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside the archive, which is %d bytes long", content.size)}
+		return &problem{http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("the requested range is outside the file, which is %d bytes long", content.size)}
 	case content.err != nil && x.sent:
 		x.event.Err = content.err
 		panic(http.ErrAbortHandler) // a truncated response must not look complete
 	}
 	return content.err
-}
-
-// redirectURL returns the URL of a zip in the storage behind the registry, or "" if no
-// such URL is available. The URL supports only GET.
-func (s *Server) redirectURL(x *exchange, t storedPackage) (string, error) {
-	redirect := t.repo.Traits().Redirect
-	if !s.options.Redirect || redirect == nil || x.r.Method != http.MethodGet || s.isInStore(x.r.Context(), t) {
-		return "", nil
-	}
-	return redirect(x.r.Context(), t.zip)
 }
 
 // partWriter suppresses the error response that [http.ServeContent] sends for an

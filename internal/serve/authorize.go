@@ -10,143 +10,61 @@ import (
 	"strings"
 	"time"
 
-	svchost "github.com/hashicorp/terraform-svchost"
-
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// authorizeMirror authorizes a network mirror protocol request.
-func (s *Server) authorizeMirror(x *exchange) error {
-	if file := x.r.PathValue("FILE"); file != "" {
-		version, isJSON := strings.CutSuffix(file, ".json")
-		if !isJSON {
-			return s.unknown(x)
-		}
-		x.r.SetPathValue("VERSION", version)
-	}
-	if err := s.locateMirrored(x); err != nil {
-		return err
-	}
-	return s.authorize(x)
-}
-
-// authorizeRegistry authorizes a registry protocol request.
-func (s *Server) authorizeRegistry(x *exchange) error {
-	if err := s.locatePublished(x); err != nil {
-		return err
-	}
-	return s.authorize(x)
-}
-
-// authorizeBrowsing authorizes a request for the API or a page.
-func (s *Server) authorizeBrowsing(x *exchange) error {
-	host, err := x.host()
-	if err != nil {
-		return err
-	}
-	if err := x.locate(s.mirrored, host); err != nil {
-		return err
-	}
-	for _, h := range s.publishedHosts() {
-		if h.Name == host {
-			x.query.view = s.viewOfHost(h)
-			x.query.address.Host = x.query.as
-		}
-	}
-	return s.authorize(x)
-}
-
-// locateMirrored sets the provider from a path of the network mirror protocol.
-func (s *Server) locateMirrored(x *exchange) error {
-	host, err := x.host()
-	if err != nil {
-		return err
-	}
-	if strings.Contains(string(host), ":") {
-		return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
-	}
-	return x.locate(s.mirrored, host)
-}
-
-// locatePublished sets the provider from a path of the registry protocol.
-func (s *Server) locatePublished(x *exchange) error {
-	v, _ := s.viewOf(x.r)
-	return x.locate(v, v.as)
-}
-
-// host parses the host in the path.
-func (x *exchange) host() (svchost.Hostname, error) {
-	text := x.r.PathValue("HOST")
-	host, err := provider.ParseHost(text)
-	if err != nil || string(host) != text && host.ForDisplay() != text {
-		return "", &problem{http.StatusNotFound, "invalid host in the path: want a host name in lower case"}
-	}
-	return host, nil
-}
-
-// locate sets the provider from the path.
-func (x *exchange) locate(v *view, host svchost.Hostname) error {
-	a, err := provider.ParseAddress(host.ForDisplay() + "/" + x.r.PathValue("NAMESPACE") + "/" + x.r.PathValue("TYPE"))
-	if err != nil {
-		return &problem{http.StatusNotFound, err.Error()}
-	}
-	x.query = providerQuery{view: v, address: a, shown: a}
-	return nil
-}
-
-// readVersion sets the version from the path if the path contains one.
-func (x *exchange) readVersion() (err error) {
-	text := x.r.PathValue("VERSION")
-	if text == "" {
-		return nil
-	}
-	x.version, err = provider.ParseVersion(text)
-	if err == nil && x.version.String() != text {
-		return &problem{http.StatusNotFound, "invalid version in the path: want " + x.version.String()}
-	}
-	return err
-}
-
-// viewOf returns the view for the requested host. It also reports whether the access
-// rules define this host.
-func (s *Server) viewOf(r *http.Request) (v *view, isPublished bool) {
-	h, found := s.publishedHost(r)
-	if !found {
-		return s.own, false
-	}
-	return s.viewOfHost(h), true
-}
-
-// publishedHost returns the requested host if the access rules define it.
-func (s *Server) publishedHost(r *http.Request) (access.Host, bool) {
-	host, err := provider.ParseHost(s.requestHost(r))
-	if err != nil {
-		return access.Host{}, false
-	}
-	return s.publishedHostOf(host)
-}
-
-// publishedHostOf returns the host with the given name if the access rules define it.
-func (s *Server) publishedHostOf(name svchost.Hostname) (access.Host, bool) {
-	for _, h := range s.publishedHosts() {
-		if h.Name == name {
-			return h, true
-		}
-	}
-	return access.Host{}, false
-}
-
-// authorize rejects callers who can't read any release of the provider, and callers who
-// exceed the rate limit.
+// authorize authorizes a request for the provider or module in the path.
 func (s *Server) authorize(x *exchange) error {
+	// 1. Parse the path.
+	if err := s.locate(x); err != nil {
+		return err
+	}
+	if err := x.parseRelease(); err != nil {
+		return err
+	}
+	// 2. Authorize the caller by the token in the path, or in the same way as for other
+	// requests.
+	q, token := &x.query, x.r.PathValue("TOKEN")
+	if token != "" && token != anonymousToken && !s.options.Rules().AllowAll() {
+		return s.checkToken(x, token)
+	}
 	if err := s.identifyCaller(x); err != nil {
 		return err
 	}
-	if x.query.caller = x.caller; !x.query.mayRequest() {
-		return x.query.refusal(x.query.address)
+	if q.caller = x.caller; !q.mayRequest() {
+		return q.refusal(q.address)
 	}
-	return x.readVersion()
+	return nil
+}
+
+// parseRelease sets the version and the platform from the path if the path contains
+// them.
+func (x *exchange) parseRelease() (err error) {
+	text := x.r.PathValue("VERSION")
+	if file := x.r.PathValue("FILE"); file != "" {
+		isJSON := false
+		if text, isJSON = strings.CutSuffix(file, ".json"); !isJSON {
+			return errUnknownPath
+		}
+	}
+	if text == "" {
+		return nil
+	}
+	if x.version, err = provider.ParseVersion(text); err != nil {
+		return err
+	}
+	if x.version.String() != text {
+		return &problem{http.StatusNotFound, "invalid version in the path: want " + x.version.String()}
+	}
+	filename := x.r.PathValue("FILENAME")
+	if _, _, platform, ok := provider.ParseFilename(filename); ok && !x.query.isModule() {
+		x.platform, err = provider.ParsePlatform(platform)
+	}
+	if err != nil || filename != "" && filename != x.query.filename(x.version, x.platform) {
+		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive with this file name", x.query.address, x.version)}
+	}
+	return nil
 }
 
 // identifyCaller sets the caller of a request. It rejects invalid tokens and callers who

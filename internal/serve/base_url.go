@@ -59,7 +59,7 @@ func (s *Server) requestHost(r *http.Request) string {
 // It returns the configured URL, unless the client requested a published host.
 func (s *Server) base(r *http.Request) (*url.URL, error) {
 	host := s.requestHost(r)
-	_, isPublished := s.viewOf(r)
+	_, isPublished := s.requestedHost(r)
 	if s.options.BaseURL != nil && !isPublished {
 		u := *s.options.BaseURL
 		u.Path, u.RawPath = strings.TrimRight(u.Path, "/"), ""

@@ -21,7 +21,7 @@ import (
 // is unchanged.
 const hashAge = time.Hour
 
-// content presents a zip as an [io.ReadSeeker] for [http.ServeContent]. It opens
+// content presents a zip or document as an [io.ReadSeeker] for [http.ServeContent]. It opens
 // nothing before the first Read, because HEAD requests need no content.
 //
 // A read from the start verifies the zip. If the digest is wrong, the Read that would
@@ -84,7 +84,7 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 // merely lists the digest of a zip in a different repository would make that zip
 // readable. Each zip is checked once, and only if access is restricted.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
-	key := contentKey{t.repo.String(), t.zip.Digest.String()}
+	key := contentKey{repository: t.repo.String(), reference: t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {
 		return true
 	}
@@ -108,7 +108,7 @@ func (s *Server) openShared(ctx context.Context, t storedPackage) (io.ReadCloser
 		return s.options.Store.Keep(t.zip.Digest, t.zip.Size, body), t.zip.Size, nil
 	}
 	if s.options.Store != nil {
-		shared := s.downloads.join(contentKey{t.repo.String(), t.zip.Digest.String()}, t.pkg.Filename, open)
+		shared := s.downloads.join(contentKey{repository: t.repo.String(), reference: t.zip.Digest.String()}, t.pkg.Filename, open)
 		_, err := shared.Size(ctx)
 		if err == nil {
 			return sums.NewReadCloser(shared.Reader(ctx), t.pkg.Filename, t.zip.Size, t.zip.Digest), nil
@@ -126,15 +126,6 @@ func (s *Server) openShared(ctx context.Context, t storedPackage) (io.ReadCloser
 // connection, because an HTTP/2 client buffers up to 4 MiB of each unread body.
 func openBlob(ctx context.Context, repo repository.Reader, d ocispec.Descriptor, name string) (io.ReadCloser, error) {
 	return repository.Verified(httpclient.WithDedicatedConnection(ctx), repo, d, name)
-}
-
-// isInStore reports whether the store contains a zip.
-func (s *Server) isInStore(ctx context.Context, t storedPackage) bool {
-	blob, has := s.options.Store.Blob(ctx, t.zip.Digest)
-	if has {
-		_ = blob.Close()
-	}
-	return has
 }
 
 // openFile opens a zip in an image layout.

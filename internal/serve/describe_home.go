@@ -6,8 +6,7 @@ import (
 	"slices"
 	"time"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -35,7 +34,7 @@ func (s *Server) describeHome(x *exchange) (none page.Home, err error) {
 		return none, &problem{http.StatusNotFound, "unknown list: want recent, pending, or held"}
 	}
 	// 2. Find the versions.
-	all, warnings, state, err := s.listed(x)
+	all, warnings, state, err := s.listed(x, false)
 	if err != nil {
 		return none, err
 	}
@@ -61,33 +60,33 @@ func (s *Server) describeHome(x *exchange) (none page.Home, err error) {
 	if home.Search == "" && number == 1 {
 		home.Recent, _ = pageOf(recent, 1, recentOnHome)
 	}
-	all = slices.DeleteFunc(all, func(p listedProvider) bool { return !matches(p.address.String()) })
+	all = slices.DeleteFunc(all, func(p listed) bool { return !matches(p.address.String()) })
 	items, _ := pageOf(all, number, providersOnPage)
 	home.Total, home.Providers = len(all), s.provided(x, items, home.SeesPending)
 	return home, nil
 }
 
 // provided describes the providers on a page. It requests missing data.
-func (s *Server) provided(x *exchange, items []listedProvider, seesPending bool) []page.Provided {
+func (s *Server) provided(x *exchange, items []listed, seesPending bool) []page.Provided {
 	ctx, cancel := context.WithTimeout(x.r.Context(), s.options.timeouts.home)
 	defer cancel()
 	provided := make([]page.Provided, len(items))
-	s.concurrently(ctx, len(items), func(ctx context.Context, n int) {
-		p := items[n]
+	_ = schedule.All(ctx, maxConcurrentReleases, items, func(ctx context.Context, n int, p listed) error {
 		if _, found := s.repos.owners.lookup(p.reference); !found {
 			_, _ = s.repos.readOwner(ctx, p.reference) // the page omits missing data
 		}
 		known := s.repos.known(p.reference)
-		provided[n] = page.Provided{ProviderRef: providerQuery{shown: p.address}.ref(x.base), Published: known.published}
-		if provided[n].Latest = known.latest; seesPending {
+		provided[n] = page.Provided{ProviderRef: query{shown: p.address}.ref(x.base, "", known.latest), Published: known.published}
+		if seesPending {
 			provided[n].Pending = len(known.pending)
 		}
+		return nil
 	})
 	return provided
 }
 
 // recent returns the newest versions of providers, sorted by date.
-func (s *Server) recent(all []listedProvider) (recent []page.ListedVersion) {
+func (s *Server) recent(all []listed) (recent []page.ListedVersion) {
 	for _, p := range all {
 		if known := s.repos.known(p.reference); known.published != nil {
 			recent = append(recent, p.version(known.latest, known.published))
@@ -99,7 +98,7 @@ func (s *Server) recent(all []listedProvider) (recent []page.ListedVersion) {
 
 // pending returns the pending versions. If the tags of a provider are unknown, pending
 // uses the result of the last sync run.
-func (s *Server) pending(all []listedProvider, result *syncResult) (pending []page.ListedVersion) {
+func (s *Server) pending(all []listed, result *syncResult) (pending []page.ListedVersion) {
 	hasTags := map[provider.Address]bool{}
 	for _, p := range all {
 		known := s.repos.known(p.reference)
@@ -112,7 +111,7 @@ func (s *Server) pending(all []listedProvider, result *syncResult) (pending []pa
 		return pending
 	}
 	for _, i := range result.items {
-		if i.State == SyncPending && !hasTags[i.provider] {
+		if i.State == SyncPending && !hasTags[i.address] {
 			pending = append(pending, i.listed())
 		}
 	}
@@ -120,7 +119,7 @@ func (s *Server) pending(all []listedProvider, result *syncResult) (pending []pa
 }
 
 // version returns a version of the provider as a list entry.
-func (p listedProvider) version(version string, published *time.Time) page.ListedVersion {
+func (p listed) version(version string, published *time.Time) page.ListedVersion {
 	a := p.address
 	return page.ListedVersion{
 		Path: []string{"providers", a.Host.ForDisplay(), a.Namespace, a.Type, version}, Host: a.Host.ForDisplay(), Name: a.Namespace + "/" + a.Type,
@@ -157,15 +156,9 @@ func (rc *repositoryCache) known(ref template.Reference) owner {
 		known.tagged, known.latest, known.pending = true, latest, tags.pending
 	}
 	if v, err := provider.ParseVersion(known.latest); known.published == nil && err == nil {
-		if i, found := rc.indexes.lookup(contentKey{ref.String(), artifact.Tag(v)}); found {
+		if i, found := rc.indexes.lookup(contentKey{repository: ref.String(), reference: artifact.Tag(v)}); found {
 			known.published = dateOf(i.Index)
 		}
 	}
 	return known
-}
-
-// publishedOf returns the publication date in a manifest's annotations, or nil if they
-// contain no valid date.
-func publishedOf(annotations map[string]string) *time.Time {
-	return dateOf(artifact.Index{Annotations: map[string]string{ocispec.AnnotationCreated: annotations[ocispec.AnnotationCreated]}})
 }

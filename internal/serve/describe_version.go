@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/opencontainers/go-digest"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
+	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -31,13 +30,13 @@ type release struct {
 }
 
 // release returns the requested version. If its tag doesn't point to a readable
-// release, the summary describes the problem and the index is empty.
+// release, the summary describes the problem.
 func (s *Server) release(x *exchange) (r release, err error) {
 	r.index, r.state, err = s.index(x)
 	if isAbsent(err) {
 		return r, err
 	}
-	if problem := brokenProblem(err); problem != "" {
+	if problem := x.query.brokenProblem(err); problem != "" {
 		r.summary = brokenSummary(x.version, problem)
 		return r, nil
 	}
@@ -48,62 +47,93 @@ func (s *Server) release(x *exchange) (r release, err error) {
 	return r, err
 }
 
-// describeVersion describes a release.
-func (s *Server) describeVersion(x *exchange) (none api.Version, err error) {
-	r, err := s.release(x)
-	if isAbsent(err) && s.seesPending(x) {
-		return s.describeUnreleased(x, err)
-	}
-	if err != nil {
-		return none, err
-	}
-	x.setCacheHeaders(r.state)
-	found := api.Version{
-		Provider: x.query.ref(x.base), VersionRef: r.summary.VersionRef, Digest: r.summary.digest, Protocols: r.summary.protocols,
-		Evidence: x.withURLs(r.summary.evidence), Packages: s.packages(x, r), Stale: r.state.stale != nil,
-		Lock: lockOf(x.query.shown, x.version, r.summary.packages), Requirement: requirementOf(x), Installation: x.query.installation(x.base),
-	}
-	found.URL = x.query.url(x.base, found.Version)
-	found.Provider.Repository = x.event.Repository
-	if r.summary.repo == nil {
-		found.Assessment = unverified("the tag does not point to a release")
-		return found, nil
-	}
-	found.Assessment = x.assessment(s.repos.report(x.r.Context(), x.query, r.index))
-	checkedSummary, err := s.repos.checkedSummary(x.r.Context(), x.query, r.index)
-	found.Status, found.Problem = checkedSummary.Status, checkedSummary.Problem
-	return found, err
+// assessed is a version with the results of checking it and the decisions about it.
+type assessed struct {
+	release
+	api.Assessment
 }
 
-// describeUnreleased describes a pending or denied version with its decisions. For any
-// other version, it returns the error absent.
-func (s *Server) describeUnreleased(x *exchange, absent error) (none api.Version, err error) {
-	known, state, err := s.repos.find(x.r.Context(), x.query)
-	if err := x.query.authorizationError(known.stored, err); err != nil {
-		return none, err
+// isReleased reports whether the version is neither pending nor denied.
+func (d assessed) isReleased() bool {
+	return d.summary.Status != api.StatusPending && d.summary.Status != api.StatusDenied
+}
+
+// describeRelease describes the requested version. Pending and denied versions are
+// described only for callers who can see them.
+func (s *Server) describeRelease(x *exchange) (d assessed, err error) {
+	// 1. Find the version.
+	d.release, err = s.release(x)
+	known := d.index.listing
+	switch isUnreleased := isAbsent(err) && s.seesPending(x); {
+	case isUnreleased && slices.Contains(known.denied, x.version):
+		d.summary = deniedSummary(known, x.version)
+	case isUnreleased && slices.Contains(known.pending, x.version):
+		if d.summary = s.repos.pendingSummary(x.r.Context(), x.query, known, x.version); !x.query.caller.MayRead(d.summary.stored) {
+			return d, err
+		}
+	case err != nil:
+		return d, err
 	}
-	found := summary{VersionRef: deniedRef(x, x.version), packages: []api.Package{}, stored: known.stored}
-	switch {
-	case slices.Contains(known.denied, x.version):
-	case slices.Contains(known.pending, x.version):
-		found = s.repos.pendingRef(x.r.Context(), x.query, known, x.version)
-	default:
-		return none, absent
-	}
-	if !x.query.caller.MayRead(found.stored) {
-		return none, absent
-	}
-	x.setCacheHeaders(state)
-	v := api.Version{
-		Provider: x.query.ref(x.base), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
-		Evidence: found.evidence, Packages: found.packages, Stale: state.stale != nil,
-	}
-	id := key{view: x.query.view, address: x.query.address, version: x.version}
-	v.Assessment = s.repos.unreleased(x.r.Context(), id, known.repo, cmp.Or(found.stored, x.query.address), found.Status)
-	v.URL = x.query.url(x.base, v.Version)
+	x.setCacheHeaders(d.state)
 	x.event.Repository = known.repo.String()
-	v.Provider.Repository = x.event.Repository
-	return v, nil
+	// 2. Check the version, or find the decisions about it.
+	switch {
+	case !d.isReleased():
+		d.Assessment = s.repos.unreleased(x.r.Context(), x.query, known, x.version, d.summary)
+		return d, nil
+	case d.summary.repo == nil:
+		d.Assessment = unverified("the tag does not point to a " + x.query.noun("release"))
+		return d, nil
+	}
+	d.Assessment = x.assessment(s.repos.report(x.r.Context(), x.query, d.index))
+	checked, err := s.repos.checkedSummary(x.r.Context(), x.query, d.index)
+	d.summary.Status, d.summary.Problem = checked.Status, checked.Problem
+	return d, err
+}
+
+// version describes a version of a provider for the API.
+func (s *Server) version(x *exchange, d assessed) api.Version {
+	found := d.summary
+	v := api.Version{
+		Provider: x.query.ref(x.base, x.event.Repository, ""), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
+		Evidence: found.evidence, Packages: found.packages, Assessment: d.Assessment, Stale: d.state.stale != nil,
+	}
+	v.URL = x.query.url(x.base, found.Version)
+	if d.isReleased() {
+		v.Evidence, v.Packages = x.withURLs(found.evidence), s.packages(x, d.release)
+		v.Lock, v.Requirement, v.Installation = lockOf(x.query.shown, x.version, found.packages), requirementOf(x), x.query.installation(x.base)
+	}
+	return v
+}
+
+// moduleRelease describes a version of a module for the API.
+func (s *Server) moduleRelease(x *exchange, d assessed) api.ModuleRelease {
+	r := api.ModuleRelease{
+		Module: x.query.moduleRef(x.base, x.event.Repository, newest(d.index.versions)), ModuleVersion: s.moduleVersion(x, d.summary),
+		Assessment: d.Assessment, Installation: x.query.installation(x.base), Stale: d.state.stale != nil,
+	}
+	if d.isReleased() && d.summary.repo != nil {
+		r.Documents, r.Requirement = x.withURLs(r.Documents), requirementOf(x)
+	}
+	return r
+}
+
+// renderVersion renders the page of a version of a provider.
+func (s *Server) renderVersion(f page.Frame, x *exchange, d assessed, number int) ([]byte, error) {
+	return f.Version(page.Version{Version: s.version(x, d), Promote: d.promote()}, number)
+}
+
+// renderModuleVersion renders the page of a version of a module.
+func (s *Server) renderModuleVersion(f page.Frame, x *exchange, d assessed, _ int) ([]byte, error) {
+	return f.ModuleVersion(page.ModuleVersion{ModuleRelease: s.moduleRelease(x, d), Published: d.summary.Published, Promote: d.promote()})
+}
+
+// promote returns the command that approves the version if it is pending.
+func (d assessed) promote() string {
+	if d.summary.Status != api.StatusPending {
+		return ""
+	}
+	return promoteCommand(d.index.listing, d.summary.Version)
 }
 
 // assessment returns the assessment in a report, with the URLs of its documents. If err
@@ -128,7 +158,7 @@ func (s *Server) packages(x *exchange, r release) []api.Package {
 	for n := range packages {
 		p := &packages[n]
 		if p.Problem == "" {
-			p.URL = x.base.String() + "/archive" + s.tokenPath(x, r.index.stored, p.Filename)
+			p.URL = x.base.String() + s.archivePath(x, x.version, p.Filename, r.index.stored)
 		}
 		p.Documents = x.withURLs(p.Documents)
 	}
@@ -151,11 +181,7 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 // versionURL returns the URL of the requested version in the API, with additional path
 // elements.
 func (x *exchange) versionURL(more ...string) string {
-	more = append([]string{x.version.String()}, more...)
-	if x.module.address != (moduleAddress{}) {
-		return x.shownModule().url(x, more...)
-	}
-	return x.query.url(x.base, more...)
+	return x.query.url(x.base, append([]string{x.version.String()}, more...)...)
 }
 
 // lockOf returns the provider block of a lock file with all known hashes.
@@ -177,6 +203,9 @@ func lockOf(a provider.Address, v provider.Version, packages []api.Package) stri
 // requirementOf returns the configuration block that requires the version.
 func requirementOf(x *exchange) string {
 	source := strings.TrimPrefix(x.query.shown.String(), string(provider.DefaultHost)+"/")
+	if name, _, isModule := strings.Cut(x.query.shown.Type, "/"); isModule {
+		return fmt.Sprintf("module %q {\n  source  = %q\n  version = %q\n}\n", name, source, x.version)
+	}
 	return fmt.Sprintf(`terraform {
   required_providers {
     %s = {
@@ -191,27 +220,15 @@ func requirementOf(x *exchange) string {
 // releaseDocument returns the requested document, its repository, and the version that
 // the document describes.
 func (s *Server) releaseDocument(x *exchange) (d api.Document, repo repository.Reader, described api.VersionRef, err error) {
-	var all []api.Document
-	var state cacheState
-	var seen func() (report, error)
-	if x.module.address != (moduleAddress{}) {
-		var found moduleRelease
-		found, state, err = s.module(x)
-		all, repo, described.Version = found.documents(), found.repo, x.version.String()
-		seen = func() (report, error) { return s.repos.moduleReport(x.r.Context(), found, x.version) }
-	} else {
-		var r release
-		r, err = s.release(x)
-		all, repo, described, state = r.summary.documentsOfAll(), r.summary.repo, r.summary.VersionRef, r.state
-		seen = func() (report, error) { return s.repos.report(x.r.Context(), x.query, r.index) }
-	}
+	found, err := s.release(x)
+	all, repo, described := found.summary.documentsOfAll(), found.summary.repo, found.summary.VersionRef
 	if err != nil {
 		return d, nil, described, err
 	}
-	x.setCacheHeaders(state)
+	x.setCacheHeaders(found.state)
 	is := func(d api.Document) bool { return d.Digest == x.r.PathValue("DIGEST") }
 	if repo != nil && !slices.ContainsFunc(all, is) {
-		r, err := seen()
+		r, err := s.repos.report(x.r.Context(), x.query, found.index)
 		if err != nil {
 			return d, nil, described, err
 		}
@@ -242,33 +259,18 @@ func (s *Server) apiDocument(x *exchange) error {
 		return err
 	}
 	s.setPrivate(x)
-	if x.notModified(`"` + d.Digest + `"`) {
-		return nil
-	}
-	body := io.NopCloser(strings.NewReader(""))
-	if x.r.Method != http.MethodHead {
-		if body, err = openBlob(x.r.Context(), repo, descriptorOf(d), d.Name); err != nil {
-			return err
-		}
-	}
-	defer body.Close()
 	h := x.Header()
+	h.Set("Etag", `"`+d.Digest+`"`)
 	h.Set("Content-Type", "application/octet-stream")
 	if slices.Contains(documentTypes, d.MediaType) {
 		h.Set("Content-Type", d.MediaType)
 	}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.Name}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the document is untrusted content
-	h.Set("Content-Length", strconv.FormatInt(d.Size, 10))
-	if x.r.Method == http.MethodHead {
-		return nil
-	}
-	if _, err = io.Copy(x, body); err != nil && x.sent {
-		x.event.Err = err
-		s.options.Events.onFailure(err)
-		panic(http.ErrAbortHandler) // a truncated response must not look complete
-	}
-	return err
+	return s.sendContent(x, &content{
+		ctx: x.r.Context(), size: d.Size, digest: digest.Digest(d.Digest), name: d.Name,
+		open: func(ctx context.Context) (io.ReadCloser, error) { return openBlob(ctx, repo, descriptorOf(d), d.Name) },
+	})
 }
 
 // components contains the components in an SBOM. It also contains the SBOM's document
@@ -306,6 +308,6 @@ func (s *Server) describeComponents(x *exchange) (none components, err error) {
 	if errors.Is(err, api.ErrNoSBOM) {
 		err = because(err, http.StatusUnprocessableEntity, err.Error())
 	}
-	version := api.Version{Provider: x.query.ref(x.base), VersionRef: described}
+	version := api.Version{Provider: x.query.ref(x.base, "", ""), VersionRef: described}
 	return components{bom, version, x.withURLs([]api.Document{d})[0]}, err
 }

@@ -46,7 +46,7 @@ func (e evidence) weight() int64 {
 }
 
 // evidenceFor returns the evidence for a package.
-func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
+func (s *Server) evidenceFor(ctx context.Context, q query, i index, p provider.Platform) (evidence, error) {
 	if !i.HasPlatform(p) {
 		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
@@ -65,7 +65,7 @@ func (s *Server) evidenceFor(ctx context.Context, q providerQuery, i index, p pr
 }
 
 // readEvidence reads the evidence for a package from its artifact.
-func (rc *repositoryCache) readEvidence(ctx context.Context, q providerQuery, i index, p provider.Platform) (evidence, error) {
+func (rc *repositoryCache) readEvidence(ctx context.Context, q query, i index, p provider.Platform) (evidence, error) {
 	// 1. Read the package and its documents. If they are invalid, omit the package.
 	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {

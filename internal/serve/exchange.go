@@ -39,9 +39,8 @@ type exchange struct {
 	base   *url.URL
 	event  RequestEvent
 	caller access.Caller
-	// query, module, version, and platform are set if the path contains them.
-	query    providerQuery
-	module   moduleQuery
+	// query, version, and platform are set if the path contains them.
+	query    query
 	version  provider.Version
 	platform provider.Platform
 	// api selects the error format of the API.

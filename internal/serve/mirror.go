@@ -1,8 +1,6 @@
 package serve
 
 import (
-	"slices"
-
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
@@ -10,20 +8,12 @@ import (
 // mirrorIndex lists the versions of a provider. See
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-versions.
 func (s *Server) mirrorIndex(x *exchange) error {
-	var known listing
-	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (_ []provider.Version, state cacheState, err error) {
-		known, state, err = s.repos.list(x.r.Context(), x.query)
-		return known.versions, state, err
-	})
+	all, state, err := s.allVersions(x)
 	if err != nil {
 		return err
 	}
-	x.event.Repository = originLabel(x.query.address)
-	if known.repo != nil {
-		x.event.Repository = known.repo.String()
-	}
-	versions := make(map[string]struct{}, len(known.versions)+len(upstream))
-	for _, v := range slices.Concat(known.versions, upstream) {
+	versions := make(map[string]struct{}, len(all))
+	for _, v := range all {
 		versions[v.String()] = struct{}{}
 	}
 	return x.respondJSON(struct {
@@ -36,6 +26,15 @@ type mirrorArchive struct {
 	URL    string   `json:"url"`
 	Hashes []string `json:"hashes"`
 }
+
+// mirrorArchives is the content of VERSION.json.
+type mirrorArchives struct {
+	Archives map[string]mirrorArchive `json:"archives"`
+}
+
+// mirrorRoot is the root of the server, relative to VERSION.json in
+// /mirror/HOST/NAMESPACE/TYPE/.
+const mirrorRoot = "../../../.."
 
 // mirrorVersion lists the packages of a version. See
 // https://opentofu.org/docs/internals/provider-network-mirror-protocol/#list-available-installation-packages.
@@ -53,20 +52,11 @@ func (s *Server) mirrorVersion(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
-		archives[p.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{hash}}
+		path := s.archivePath(x, x.version, x.query.filename(x.version, p), found.stored)
+		archives[p.String()] = mirrorArchive{URL: mirrorRoot + path, Hashes: []string{hash}}
 	}
 	return x.respondJSON(mirrorArchives{archives}, state)
 }
-
-// mirrorArchives is the content of VERSION.json.
-type mirrorArchives struct {
-	Archives map[string]mirrorArchive `json:"archives"`
-}
-
-// mirrorLink returns the link to an archive. The link is relative to VERSION.json in
-// /mirror/HOST/NAMESPACE/TYPE/. path is the path below /archive.
-func mirrorLink(path string) string { return "../../../../archive" + path }
 
 // zipHash returns the zh: hash of a package from the annotation in the index or, if the
 // index has no annotation, from the manifest. It omits the h1: annotation, because no
@@ -84,11 +74,22 @@ func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, err
 	return sums.ZH(read.zip.Digest), nil
 }
 
-// index returns the index of the requested version.
-func (s *Server) index(x *exchange) (index, cacheState, error) {
-	found, state, err := s.repos.index(x.r.Context(), x.query, x.version)
-	if err == nil {
-		x.event.Repository = found.repo.String()
+// upstreamMirrorVersion is the variant of mirrorVersion for a release that only the
+// origin has. If the release is refused, the links contain the reason, because clients
+// print links but not error responses.
+func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
+	d, state, err := s.upstreamRelease(x)
+	if isAbsent(err) {
+		return absent
 	}
-	return found, state, err
+	if err != nil {
+		return err
+	}
+	archives := map[string]mirrorArchive{}
+	for _, p := range d.Packages {
+		path := withReason(s.archivePath(x, x.version, p.Filename, x.query.address), linkReason(d.refused))
+		// The h1: hash is omitted because the origin doesn't sign it.
+		archives[p.Platform.String()] = mirrorArchive{URL: mirrorRoot + path, Hashes: []string{sums.ZH(p.Digest)}}
+	}
+	return x.respondJSON(mirrorArchives{archives}, state)
 }

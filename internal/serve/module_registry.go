@@ -1,15 +1,15 @@
 package serve
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -27,20 +27,12 @@ type offeredModule struct {
 // moduleVersions lists the versions of a module. See
 // https://opentofu.org/docs/internals/module-registry-protocol/#list-available-versions-for-a-specific-module.
 func (s *Server) moduleVersions(x *exchange) error {
-	var known moduleListing
-	upstream, state, err := s.withOrigin(x.r.Context(), x.module, func() (_ []provider.Version, state cacheState, err error) {
-		known, state, err = s.modules(x.r.Context(), x.module)
-		return known.versions, state, err
-	})
+	all, state, err := s.allVersions(x)
 	if err != nil {
 		return err
 	}
-	x.event.Repository = originLabel(x.module.originAddress())
-	if known.repo != nil {
-		x.event.Repository = known.repo.String()
-	}
 	offered := offeredModule{Versions: []moduleVersion{}}
-	for _, v := range slices.Concat(known.versions, upstream) {
+	for _, v := range all {
 		offered.Versions = append(offered.Versions, moduleVersion{v.String()})
 	}
 	return x.respondJSON(struct {
@@ -51,13 +43,18 @@ func (s *Server) moduleVersions(x *exchange) error {
 // moduleDownload responds with the location of a version. See
 // https://opentofu.org/docs/internals/module-registry-protocol/#download-source-code-for-a-specific-module-version.
 func (s *Server) moduleDownload(x *exchange) error {
-	found, state, err := s.moduleOrPull(x)
+	found, state, err := s.index(x)
+	if s.canPullThrough(x.query, err) {
+		if err = s.pullModule(x, err); errors.Is(err, pullthrough.ErrStored) {
+			found, state, err = s.index(x)
+		}
+	}
 	var location string
 	switch {
 	case err == nil:
 		location, err = s.moduleLocation(x, found)
 	case isShownInLink(err):
-		location, err = s.moduleArchiveURL(x, x.module.address, linkReason(err))
+		location, err = s.moduleArchiveURL(x, x.query.address, linkReason(err))
 	}
 	if err != nil {
 		return err
@@ -73,8 +70,8 @@ func (s *Server) moduleDownload(x *exchange) error {
 }
 
 // moduleLocation returns the source address from which the client downloads a version.
-func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error) {
-	subdirectory := found.Annotations[artifact.AnnotationModuleSubdirectory]
+func (s *Server) moduleLocation(x *exchange, found index) (string, error) {
+	subdirectory := found.Index.Annotations[artifact.AnnotationModuleSubdirectory]
 	if subdirectory != "" {
 		if !fs.ValidPath(subdirectory) || strings.ContainsAny(subdirectory, `?#%*[]{}\`) {
 			return "", &artifact.FormatError{Artifact: "module package", Problem: fmt.Sprintf("invalid subdirectory %q", clip(subdirectory, shortText))}
@@ -82,7 +79,7 @@ func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error
 		subdirectory = "//" + subdirectory
 	}
 	if s.options.OCIModules && !found.ref.IsLayout() && readsOCIModules(x.r.UserAgent()) {
-		return "oci://" + found.ref.String() + subdirectory + "?digest=" + found.digest.String(), nil
+		return "oci://" + found.ref.String() + subdirectory + "?digest=" + found.Digest.String(), nil
 	}
 	archive, err := s.moduleArchiveURL(x, found.stored, "")
 	return archive + subdirectory, err
@@ -90,20 +87,12 @@ func (s *Server) moduleLocation(x *exchange, found moduleRelease) (string, error
 
 // moduleArchiveURL returns the URL of the requested version's zip. If the zip is
 // unavailable, the URL contains the reason.
-func (s *Server) moduleArchiveURL(x *exchange, stored moduleAddress, reason string) (string, error) {
+func (s *Server) moduleArchiveURL(x *exchange, stored provider.Address, reason string) (string, error) {
 	base, err := s.base(x.r)
 	if err != nil {
 		return "", err
 	}
-	return base.String() + withReason(s.moduleArchivePath(x, x.version, stored), reason), nil
-}
-
-// moduleArchivePath returns the path of a version's zip. Clients recognize the format by
-// the file name.
-func (s *Server) moduleArchivePath(x *exchange, v provider.Version, stored moduleAddress) string {
-	a, filename := x.module.address, x.module.filename(v)
-	token := s.linkToken(x, access.Archive{Address: a, Stored: stored, Version: v, Filename: filename})
-	return "/module-archive" + pathOf(token, x.module.host, a.Namespace, a.Name, a.System, v.String(), filename)
+	return base.String() + withReason(s.archivePath(x, x.version, x.query.filename(x.version, x.platform), stored), reason), nil
 }
 
 // openTofuVersion matches OpenTofu's user agent.
@@ -119,15 +108,4 @@ func readsOCIModules(userAgent string) bool {
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
 	return major > 1 || major == 1 && minor >= 10
-}
-
-// moduleArchive responds with the zip of a version, or with a range of the zip.
-func (s *Server) moduleArchive(x *exchange) error {
-	found, state, err := s.moduleOrPull(x)
-	if err != nil {
-		return err
-	}
-	zip := provider.Package{Filename: x.module.filename(x.version), Digest: found.Zip.Digest, Size: found.Zip.Size}
-	s.describe(x, zip, state)
-	return s.send(x, storedPackage{repo: found.repo, zip: found.Zip, pkg: zip})
 }

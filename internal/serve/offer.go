@@ -51,7 +51,7 @@ func (s releaseList) weight() int64 {
 
 // offer returns the installable versions that the caller can read. Its warnings list
 // the omitted versions. tofu init prints these warnings.
-func (s releaseList) offer(q providerQuery) offer {
+func (s releaseList) offer(q query) offer {
 	o := offer{Versions: []offeredVersion{}}
 	var names []string
 	var reason string
@@ -76,7 +76,7 @@ func (s releaseList) offer(q providerQuery) offer {
 
 // releaseList reads the signature of each version. The signatures are cached by index
 // digest, because the content of an index never changes.
-func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList, cacheState, error) {
+func (s *Server) releaseList(ctx context.Context, q query) (releaseList, cacheState, error) {
 	return s.repos.offers.get(ctx, q.key(), func(ctx context.Context) (releaseList, error) {
 		known, state, err := s.repos.find(ctx, q)
 		if err == nil && state.stale != nil {
@@ -100,9 +100,9 @@ func (s *Server) releaseList(ctx context.Context, q providerQuery) (releaseList,
 
 // listRelease reads the index of a version and the evidence of its first platform. In
 // artifacts that tofu-oci writes, all platforms have the same evidence.
-func (s *Server) listRelease(ctx context.Context, q providerQuery, known listing, v provider.Version) (listedRelease, error) {
+func (s *Server) listRelease(ctx context.Context, q query, known listing, v provider.Version) (listedRelease, error) {
 	found := listedRelease{version: offeredVersion{Version: v.String()}, stored: known.stored}
-	i, _, err := s.repos.release(ctx, q, known.candidate, v, max(listAge, s.options.MaxAge))
+	i, _, err := s.repos.release(ctx, q, known, v, max(listAge, s.options.MaxAge))
 	if err != nil {
 		return found, err
 	}

@@ -1,27 +1,38 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // originFailing is the pause after a failed request to an origin. Without this pause,
 // each client would wait for the timeout.
 const originFailing = 10 * time.Second
 
-// maxTag is the maximum length of a tag in a registry.
-const maxTag = 128
+const (
+	// dateAge is the maximum age of a cached date. Dates don't change.
+	dateAge = 12 * time.Hour
+	// maxDates limits the number of dates that are requested for one list. Each date
+	// requires two requests, and is then cached.
+	maxDates = 24
+	// maxConcurrentDates limits the number of concurrent requests for dates.
+	maxConcurrentDates = 8
+)
 
 // origins caches data from origin registries, with the same freshness as data from
 // repositories.
@@ -37,6 +48,8 @@ type origins struct {
 type upstreamRelease struct {
 	provider.Release
 	refused error
+	// to is the repository to which the release is pulled. It is not cached.
+	to template.Reference
 }
 
 // newOrigins returns nil if pull-through is disabled.
@@ -76,6 +89,25 @@ func (d upstreamRelease) weight() int64 {
 		weight += int64(len(document.Bytes))
 	}
 	return weight
+}
+
+// addStored adds a mirrored release to the cached list of its repository, so that
+// clients don't wait until the tags are listed again.
+func (rc *repositoryCache) addStored(e pullthrough.Event) {
+	known, _ := rc.listings.kept.Lookup(e.Repository)
+	switch {
+	case !known.hasResult || known.absent != nil:
+		rc.listings.kept.Forget(e.Repository)
+	case !slices.Contains(known.value.versions, e.Version):
+		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)
+		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
+		rc.listings.kept.Put(e.Repository, known)
+	}
+	for _, key := range rc.offers.kept.Keys() {
+		if key.address == e.Address {
+			rc.offers.kept.Forget(key)
+		}
+	}
 }
 
 // originError is returned if a request to an origin fails.
@@ -122,7 +154,7 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	d, state, err := o.releases.get(ctx, key{address: a, version: v}, func(ctx context.Context) (upstreamRelease, error) {
 		r, err := o.puller.Release(ctx, a, v)
 		if refused, ok := errors.AsType[*pullthrough.RefusedError](err); ok {
-			return upstreamRelease{r, refused}, nil
+			return upstreamRelease{Release: r, refused: refused}, nil
 		}
 		return upstreamRelease{Release: r}, err
 	})
@@ -132,141 +164,104 @@ func (o *origins) release(ctx context.Context, a provider.Address, v provider.Ve
 	return d, state, err
 }
 
-// originRequest is a request for a provider or module whose missing versions can be
-// pulled from its origin. Pulled versions are stored under the requested address.
-type originRequest interface {
-	// originAddress returns the requested address. The address of a module has the form of
-	// [module.Address.InRegistry].
-	originAddress() provider.Address
-	// mayRead reports whether the caller has access to the requested address.
-	mayRead() bool
-	// homes returns the repositories that might contain the provider or module.
-	homes(rc *repositoryCache) ([]home, error)
-}
-
-// home is a repository that might contain a provider or module. checkOwner returns an
-// error if the repository's versions belong to a different provider or module.
-type home struct {
-	repo       repository.Reader
-	checkOwner func(context.Context, taggedVersions) error
-}
-
-func (p providerQuery) originAddress() provider.Address { return p.address }
-func (p providerQuery) mayRead() bool                   { return p.caller.MayRead(p.address) }
-
-func (p providerQuery) homes(rc *repositoryCache) (all []home, err error) {
-	candidates, err := rc.open(p)
-	for _, in := range candidates {
-		all = append(all, home{in.repo, func(ctx context.Context, known taggedVersions) error {
-			_, err := rc.owner(ctx, p, listing{candidate: in, taggedVersions: known})
-			return err
-		}})
-	}
-	return all, err
-}
-
-func (q moduleQuery) originAddress() provider.Address {
-	a := q.requested.InRegistry()
-	a.Host = svchost.Hostname(q.address.Hostname)
-	return a
-}
-
-func (q moduleQuery) mayRead() bool { return q.caller.MayReadModule(q.address) }
-
-func (q moduleQuery) homes(rc *repositoryCache) (all []home, err error) {
-	candidates, err := rc.openModule(q)
-	for _, in := range candidates {
-		all = append(all, home{in.repo, func(ctx context.Context, known taggedVersions) error {
-			in.taggedVersions = known
-			_, err := rc.moduleOwner(ctx, q, in)
-			return err
-		}})
-	}
-	return all, err
-}
-
-// isPullThrough reports whether missing versions are pulled from the origin for the
-// caller.
-func (s *Server) isPullThrough(q originRequest) bool {
-	return s.origins != nil && s.origins.puller.Covers(q.originAddress()) && q.mayRead()
-}
-
-// canPullThrough reports whether err means that the repositories don't contain a
-// provider, module, or version that its origin might contain.
-func (s *Server) canPullThrough(q originRequest, err error) bool {
-	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
-	return absent && !isForeign(err) && s.isPullThrough(q)
-}
-
-// decisions returns the pending and denied versions in all repositories that might
-// contain the provider or module. If a repository can't list tags, decisions checks the
-// tags of the requested versions.
-func (rc *repositoryCache) decisions(ctx context.Context, q originRequest, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
-	defer cancel()
-	candidates, err := q.homes(rc)
+// allVersions returns the versions in the repositories, followed by the versions that
+// only the origin has.
+func (s *Server) allVersions(x *exchange) ([]provider.Version, cacheState, error) {
+	var known listing
+	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (_ []provider.Version, state cacheState, err error) {
+		known, state, err = s.repos.list(x.r.Context(), x.query)
+		return known.versions, state, err
+	})
 	if err != nil {
-		return taggedVersions{}, cacheState{}, err
+		return nil, state, err
 	}
-	for _, in := range candidates {
-		known, tagState, err := rc.tags(ctx, in.repo, maxAge)
-		if repository.IsUnknownProvider(err) && len(requested) > 0 {
-			known, tagState, err = rc.decisionsByTag(ctx, in.repo, maxAge, requested)
-		}
-		if err == nil && len(known.pending)+len(known.denied) > 0 {
-			err = in.checkOwner(ctx, known)
-		}
-		switch state = state.merge(tagState); {
-		case repository.IsUnknownProvider(err) || isForeign(err): // the decisions concern a different provider or module
-		case err != nil:
-			return taggedVersions{}, state, err
-		default:
-			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
-		}
+	x.event.Repository = originLabel(x.query.origin)
+	if known.repo != nil {
+		x.event.Repository = known.repo.String()
 	}
-	return all, state, nil
+	return slices.Concat(known.versions, upstream), state, nil
 }
 
-// decisionsByTag returns the given versions that are pending or denied in a repository
-// that can't list tags.
-func (rc *repositoryCache) decisionsByTag(ctx context.Context, repo repository.Reader, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
-	exists := func(tag string) bool {
-		if len(tag) > maxTag || err != nil {
-			return false
-		}
-		_, tagState, failure := rc.read(ctx, repo, tag, maxAge)
-		state = state.merge(tagState)
-		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
-			err = failure
-		}
-		return failure == nil || isUnreadable(failure)
+// withOrigin returns the versions that only the origin has, except versions that are
+// pending, denied, known to be too young, or known to have no files. It concurrently
+// calls stored to get the versions in the repositories, because clients don't wait long
+// enough for two consecutive requests. If the origin doesn't respond, withOrigin
+// returns no versions.
+func (s *Server) withOrigin(ctx context.Context, q query, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
+	if !s.isPullThrough(q) {
+		_, state, err := stored()
+		return nil, state, err
 	}
-	for _, v := range versions {
-		if exists(artifact.DeniedTag(v)) {
-			found.denied = append(found.denied, v)
-		}
-		if exists(artifact.PendingTag(v)) {
-			found.pending = append(found.pending, v)
-		}
-	}
-	return found, state, err
-}
-
-// addStored adds a mirrored release to the cached list of its repository, so that
-// clients don't wait until the tags are listed again.
-func (rc *repositoryCache) addStored(e pullthrough.Event) {
-	known, _ := rc.listings.kept.Lookup(e.Repository)
+	originCtx, cancel := context.WithTimeout(ctx, s.options.timeouts.response) // starts here to include the time of all requests
+	defer cancel()
+	var group sync.WaitGroup
+	var decisions taggedVersions
+	var originState cacheState
+	var originErr, decisionsErr error
+	group.Go(func() { upstream, originState, originErr = s.origins.versions(ctx, q.origin) })
+	group.Go(func() { decisions, _, decisionsErr = s.repos.decisions(ctx, q, s.options.MaxAge) })
+	known, state, err := stored()
+	group.Wait()
+	originErr = cmp.Or(decisionsErr, originErr)
 	switch {
-	case !known.hasResult || known.absent != nil:
-		rc.listings.kept.Forget(e.Repository)
-	case !slices.Contains(known.value.versions, e.Version):
-		known.value.newest = append([]string{artifact.Tag(e.Version)}, known.value.newest...)
-		known.value.versions = provider.NewestFirst(append(slices.Clip(known.value.versions), e.Version))
-		rc.listings.kept.Put(e.Repository, known)
+	case err != nil && !s.canPullThrough(q, err), isAbsent(originErr):
+		return nil, state, err
+	case originErr != nil && err == nil:
+		return nil, state.merge(cacheState{stale: originErr}), nil
+	case originErr != nil:
+		return nil, state, originErr
 	}
-	for _, key := range rc.offers.kept.Keys() {
-		if key.address == e.Address {
-			rc.offers.kept.Forget(key)
+	taken := slices.Concat(known, decisions.pending, decisions.denied)
+	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool {
+		return slices.Contains(taken, v) || s.origins.puller.IsBroken(q.origin, v)
+	})
+	return s.filterByAge(originCtx, q.origin, upstream, len(known) > 0), state.merge(originState), nil
+}
+
+// filterByAge removes versions that are known to be too young, so that clients choose
+// an older version. It requests the dates of the versions that a client would choose.
+// These are the newest version of each minor version and, if that version is too young,
+// the next older version. Other versions are checked when they are requested. If no
+// version is old enough and hasOthers is false, filterByAge returns all versions, so
+// that clients learn the reason.
+func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, hasOthers bool) []provider.Version {
+	if !s.origins.puller.HasMinAge() {
+		return versions
+	}
+	isYoung := func(v provider.Version) bool {
+		date, known := s.origins.dates.lookup(key{address: a, version: v})
+		return known && !date.IsZero() && s.origins.puller.CheckAge(a, v, date) != nil
+	}
+	for requested := 0; requested < maxDates && ctx.Err() == nil; {
+		// 1. Find the versions that a client would choose.
+		var undated []provider.Version
+		chosen := map[string]bool{}
+		for _, v := range provider.NewestFirst(versions) {
+			parts := strings.SplitN(v.String(), ".", 3)
+			minor := strings.Join(parts[:2], ".")
+			if chosen[minor] || isYoung(v) {
+				continue
+			}
+			chosen[minor] = true
+			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && requested < maxDates {
+				undated = append(undated, v)
+				requested++
+			}
+		}
+		// 2. Request the dates of these versions.
+		err := schedule.All(ctx, maxConcurrentDates, undated, func(_ context.Context, _ int, v provider.Version) error { // after a failure, the other requests continue
+			_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
+				return s.origins.puller.Date(ctx, a, v)
+			})
+			return err
+		})
+		if err != nil || len(undated) == 0 {
+			break
 		}
 	}
+	old := slices.DeleteFunc(slices.Clone(versions), isYoung)
+	if len(old) == 0 && !hasOthers {
+		return versions
+	}
+	return old
 }

@@ -24,18 +24,18 @@ func prefersHTML(r *http.Request) bool {
 
 // asPage returns a handler that calls describe and renders the result as a page. number
 // is the page number in a list.
-func asPage[T any](describe func(*Server, *exchange) (T, error), render func(f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
+func asPage[T any](describe func(*Server, *exchange) (T, error), render func(s *Server, f page.Frame, x *exchange, found T, number int) ([]byte, error)) func(*Server, *exchange) error {
 	return responding(page.MediaType, describe, func(s *Server, x *exchange, found T) ([]byte, error) {
 		number, err := x.page()
 		if err != nil {
 			return nil, err
 		}
 		setPageHeaders(x.Header())
-		return render(s.frame(x), x, found, number)
+		return render(s, s.frame(x), x, found, number)
 	})
 }
 
-func renderHome(f page.Frame, _ *exchange, found page.Home, number int) ([]byte, error) {
+func renderHome(_ *Server, f page.Frame, _ *exchange, found page.Home, number int) ([]byte, error) {
 	position, err := paginate(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
@@ -43,15 +43,7 @@ func renderHome(f page.Frame, _ *exchange, found page.Home, number int) ([]byte,
 	return f.Home(found, position)
 }
 
-func renderProvider(f page.Frame, _ *exchange, found page.Provider, number int) ([]byte, error) {
-	position, err := paginate(number, found.Total, versionsOnPage)
-	if err != nil {
-		return nil, err
-	}
-	return f.Provider(found, position)
-}
-
-func renderModules(f page.Frame, x *exchange, found api.Modules, number int) ([]byte, error) {
+func renderModules(_ *Server, f page.Frame, x *exchange, found api.Modules, number int) ([]byte, error) {
 	position, err := paginate(number, found.Total, providersOnPage)
 	if err != nil {
 		return nil, err
@@ -59,23 +51,7 @@ func renderModules(f page.Frame, x *exchange, found api.Modules, number int) ([]
 	return f.ModuleList(x.r.URL.Query().Get("search"), found, position)
 }
 
-func renderModule(f page.Frame, _ *exchange, found page.Module, number int) ([]byte, error) {
-	position, err := paginate(number, found.Total, versionsOnPage)
-	if err != nil {
-		return nil, err
-	}
-	return f.Module(found, position)
-}
-
-func renderModuleVersion(f page.Frame, _ *exchange, found page.ModuleVersion, _ int) ([]byte, error) {
-	return f.ModuleVersion(found)
-}
-
-func renderVersion(f page.Frame, _ *exchange, found page.Version, number int) ([]byte, error) {
-	return f.Version(found, number)
-}
-
-func renderComponents(f page.Frame, _ *exchange, found components, number int) ([]byte, error) {
+func renderComponents(_ *Server, f page.Frame, _ *exchange, found components, number int) ([]byte, error) {
 	return f.Components(found.version, found.document, found.SBOM, number)
 }
 
@@ -118,7 +94,7 @@ func (s *Server) frame(x *exchange) page.Frame {
 	}
 	return page.Frame{
 		Site: s.options.Title, Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll(),
-		Modules: len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0, Now: s.options.Now(),
+		Modules: len(s.viewsOf(x.r).modules.from) > 0, Now: s.options.Now(),
 	}
 }
 

@@ -1,28 +1,26 @@
 package serve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/sums"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // decisionAge is the maximum age of the tag list that is checked before a pull. It
 // allows concurrent requests to share a list.
 const decisionAge = time.Second
+
+// maxTag is the maximum length of a tag in a registry.
+const maxTag = 128
 
 // maxReason limits the length of the reason in a link, because clients print the link on
 // one line.
@@ -32,46 +30,44 @@ const maxReason = 300
 // the log.
 func originLabel(a provider.Address) string { return "origin " + a.Host.ForDisplay() }
 
-// withOrigin returns the versions that only the origin has, except versions that are
-// pending, denied, known to be too young, or known to have no files. It concurrently
-// calls stored to get the versions in the repositories, because clients don't wait long
-// enough for two consecutive requests. If the origin doesn't respond, withOrigin
-// returns no versions.
-func (s *Server) withOrigin(ctx context.Context, q originRequest, stored func() ([]provider.Version, cacheState, error)) (upstream []provider.Version, state cacheState, err error) {
-	if !s.isPullThrough(q) {
-		_, state, err := stored()
-		return nil, state, err
+// isPullThrough reports whether missing versions are pulled from the origin for the
+// caller.
+func (s *Server) isPullThrough(q query) bool {
+	return s.origins != nil && s.origins.puller.Covers(q.origin) && q.caller.MayRead(q.address)
+}
+
+// canPullThrough reports whether err means that the repositories don't contain a
+// provider, module, or version that its origin might contain.
+func (s *Server) canPullThrough(q query, err error) bool {
+	absent := errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+	return absent && !isForeign(err) && s.isPullThrough(q)
+}
+
+// upstreamRelease describes a release that only the origin has. The release is refused if
+// pulling it failed recently.
+func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, error) {
+	q, v := x.query, x.version
+	d, state, err := s.origins.release(x.r.Context(), q.address, v)
+	x.event.Repository = originLabel(q.address)
+	if err != nil || d.refused != nil {
+		return d, state, err
 	}
-	originCtx, cancel := context.WithTimeout(ctx, s.options.timeouts.response) // starts here to include the time of all requests
-	defer cancel()
-	var group sync.WaitGroup
-	var decisions taggedVersions
-	var originState cacheState
-	var originErr, decisionsErr error
-	group.Go(func() { upstream, originState, originErr = s.origins.versions(ctx, q.originAddress()) })
-	group.Go(func() { decisions, _, decisionsErr = s.repos.decisions(ctx, q, s.options.MaxAge) })
-	known, state, err := stored()
-	group.Wait()
-	originErr = cmp.Or(decisionsErr, originErr)
-	switch {
-	case err != nil && !s.canPullThrough(q, err), isAbsent(originErr):
-		return nil, state, err
-	case originErr != nil && err == nil:
-		return nil, state.merge(cacheState{stale: originErr}), nil
-	case originErr != nil:
-		return nil, state, originErr
+	if d.to, err = s.pullDestination(x.r.Context(), q); err != nil {
+		return d, state, err
 	}
-	taken := slices.Concat(known, decisions.pending, decisions.denied)
-	upstream = slices.DeleteFunc(slices.Clone(upstream), func(v provider.Version) bool {
-		return slices.Contains(taken, v) || s.origins.puller.IsBroken(q.originAddress(), v)
-	})
-	return s.filterByAge(originCtx, q.originAddress(), upstream, len(known) > 0), state.merge(originState), nil
+	_, err = s.checkDecisions(x.r.Context(), q, v, s.options.MaxAge)
+	if refused, is := errors.AsType[*pullthrough.RefusedError](err); is {
+		d.refused = refused
+		return d, state, nil
+	}
+	d.refused = s.origins.puller.Failure(d.to, q.address, v)
+	return d, state, err
 }
 
 // pullDestination returns the repository to which a release is pulled. It is the
 // repository that contains other versions of the provider. If no repository contains
 // the provider, it is the last repository.
-func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template.Reference, error) {
+func (s *Server) pullDestination(ctx context.Context, q query) (template.Reference, error) {
 	candidates, err := s.repos.open(q)
 	if err != nil {
 		return template.Reference{}, err
@@ -83,31 +79,20 @@ func (s *Server) pullDestination(ctx context.Context, q providerQuery) (template
 	return known.ref, err
 }
 
-// upstreamRelease describes a release that only the origin has. If pulling the release
-// failed recently, it returns this failure.
-func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, error) {
-	q, v := x.query, x.version
-	d, state, err := s.origins.release(x.r.Context(), q.address, v)
-	x.event.Repository = originLabel(q.address)
-	if err != nil || d.refused != nil {
-		return d, state, err
+// currentDecisions returns a function that rechecks the decisions about a version.
+func (s *Server) currentDecisions(q query, v provider.Version) func(context.Context) error {
+	return func(ctx context.Context) error {
+		state, err := s.checkDecisions(ctx, q, v, decisionAge)
+		if err == nil {
+			err = state.stale // fail if the decisions are stale
+		}
+		return err
 	}
-	to, err := s.pullDestination(x.r.Context(), q)
-	if err != nil {
-		return d, state, err
-	}
-	_, err = s.checkDecisions(x.r.Context(), q, v, s.options.MaxAge)
-	if refused, is := errors.AsType[*pullthrough.RefusedError](err); is {
-		d.refused = refused
-		return d, state, nil
-	}
-	d.refused = s.origins.puller.Failure(to, q.address, v)
-	return d, state, err
 }
 
 // checkDecisions returns a *[pullthrough.RefusedError] if a release is pending or denied in
 // any of the repositories.
-func (s *Server) checkDecisions(ctx context.Context, q originRequest, v provider.Version, maxAge time.Duration) (cacheState, error) {
+func (s *Server) checkDecisions(ctx context.Context, q query, v provider.Version, maxAge time.Duration) (cacheState, error) {
 	decisions, state, err := s.repos.decisions(ctx, q, maxAge, v)
 	var reason string
 	switch {
@@ -120,101 +105,70 @@ func (s *Server) checkDecisions(ctx context.Context, q originRequest, v provider
 	default:
 		return state, nil
 	}
-	a := q.originAddress()
+	a := q.origin
 	return state, &pullthrough.RefusedError{Address: a, Version: v, Err: fmt.Errorf("%s %s %s", a, v, reason)}
 }
 
-// upstreamMirrorVersion is the variant of mirrorVersion for a release that only the
-// origin has. If the release is refused, the links contain the reason, because clients
-// print links but not error responses.
-func (s *Server) upstreamMirrorVersion(x *exchange, absent error) error {
-	d, state, err := s.upstreamRelease(x)
-	if isAbsent(err) {
-		return absent
-	}
+// decisions returns the pending and denied versions in all repositories that might
+// contain the provider or module. If a repository can't list tags, decisions checks the
+// tags of the requested versions.
+func (rc *repositoryCache) decisions(ctx context.Context, q query, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
+	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
+	defer cancel()
+	candidates, err := rc.open(q)
 	if err != nil {
-		return err
+		return taggedVersions{}, cacheState{}, err
 	}
-	archives := map[string]mirrorArchive{}
-	for _, p := range d.Packages {
-		path := withReason(s.tokenPath(x, x.query.address, p.Filename), linkReason(d.refused))
-		// The h1: hash is omitted because the origin doesn't sign it.
-		archives[p.Platform.String()] = mirrorArchive{URL: mirrorLink(path), Hashes: []string{sums.ZH(p.Digest)}}
-	}
-	return x.respondJSON(mirrorArchives{archives}, state)
-}
-
-// upstreamSignedPackage is the variant of signedPackage for a release that only the
-// origin has.
-func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
-	d, state, err := s.upstreamRelease(x)
-	if err != nil {
-		return signedPackage{}, err
-	}
-	pkg, err := d.Package(x.platform)
-	if err != nil {
-		return signedPackage{}, err
-	}
-	r := d.Release
-	r.Packages = []provider.Package{pkg}
-	e, err := s.repos.evidenceOf(x.r.Context(), r)
-	if e.omitReason != "" && d.refused != nil {
-		return signedPackage{}, d.refused
-	}
-	return signedPackage{e, state, x.query.address, linkReason(d.refused)}, err
-}
-
-// pull responds with the zip of a release that only the origin has, and mirrors the
-// release at the same time. If the repository already contains the release, pull
-// returns [pullthrough.ErrStored].
-func (s *Server) pull(x *exchange) error {
-	d, state, err := s.upstreamRelease(x)
-	if err != nil {
-		return err
-	}
-	if d.refused != nil {
-		return d.refused
-	}
-	pkg, err := d.Package(x.platform)
-	if err != nil {
-		return err
-	}
-	if x.r.Method == http.MethodHead { // HEAD requests don't mirror the release
-		s.describe(x, pkg, state)
-		if pkg.Size >= 0 {
-			x.Header().Set("Content-Length", strconv.FormatInt(pkg.Size, 10))
+	for _, in := range candidates {
+		known, tagState, err := rc.tags(ctx, in.repo, maxAge)
+		if repository.IsUnknownProvider(err) && len(requested) > 0 {
+			known, tagState, err = rc.decisionsByTag(ctx, in, maxAge, requested)
 		}
-		return nil
+		if err == nil && len(known.pending)+len(known.denied) > 0 {
+			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
+		}
+		switch state = state.merge(tagState); {
+		case repository.IsUnknownProvider(err) || isForeign(err): // the decisions concern a different provider or module
+		case err != nil:
+			return taggedVersions{}, state, err
+		default:
+			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
+		}
 	}
-	to, err := s.pullDestination(x.r.Context(), x.query)
-	if err != nil {
-		return err
-	}
-	zip, err := s.origins.puller.Fetch(x.r.Context(), to, d.Release, x.platform, s.currentDecisions(x.query, x.version))
-	if err != nil {
-		return err
-	}
-	defer zip.Close()
-	x.event.Repository = zip.Repository.String()
-	s.describe(x, zip.Package, state)
-	if zip.File == nil {
-		return s.send(x, storedPackage{repo: zip.Repository, zip: artifact.ZipDescriptor(zip.Package), pkg: zip.Package})
-	}
-	return s.sendContent(x, &content{
-		ctx: x.r.Context(), size: zip.Package.Size, digest: zip.Package.Digest, name: zip.Package.Filename,
-		isSeekable: true, file: zip.File, onVerified: func() {},
-	})
+	return all, state, nil
 }
 
-// currentDecisions returns a function that rechecks the decisions about a version.
-func (s *Server) currentDecisions(q originRequest, v provider.Version) func(context.Context) error {
-	return func(ctx context.Context) error {
-		state, err := s.checkDecisions(ctx, q, v, decisionAge)
-		if err == nil {
-			err = state.stale // fail if the decisions are stale
+// decisionsByTag returns the given versions that are pending or denied in a repository
+// that can't list tags.
+func (rc *repositoryCache) decisionsByTag(ctx context.Context, in candidate, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
+	exists := func(tag string) bool {
+		if len(tag) > maxTag || err != nil {
+			return false
 		}
-		return err
+		_, tagState, failure := rc.read(ctx, in, tag, maxAge)
+		state = state.merge(tagState)
+		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
+			err = failure
+		}
+		return failure == nil || isUnreadable(failure)
 	}
+	for _, v := range versions {
+		if exists(artifact.DeniedTag(v)) {
+			found.denied = append(found.denied, v)
+		}
+		if exists(artifact.PendingTag(v)) {
+			found.pending = append(found.pending, v)
+		}
+	}
+	return found, state, err
+}
+
+// isShownInLink reports whether a link to the archive contains the reason the module
+// can't be pulled, because clients print links but not error responses.
+func isShownInLink(err error) bool {
+	_, isRefused := errors.AsType[*pullthrough.RefusedError](err)
+	_, hasFailed := errors.AsType[*pullthrough.FailedError](err)
+	return isRefused || hasFailed
 }
 
 // linkReason formats a reason for a link. It replaces the characters that clients would
@@ -245,62 +199,4 @@ func withReason(path, reason string) string {
 	}
 	i := strings.LastIndexByte(path, '/')
 	return path[:i] + "/" + reason + path[i:]
-}
-
-const (
-	// dateAge is the maximum age of a cached date. Dates don't change.
-	dateAge = 12 * time.Hour
-	// maxDates limits the number of dates that are requested for one list. Each date
-	// requires two requests, and is then cached.
-	maxDates = 24
-	// maxConcurrentDates limits the number of concurrent requests for dates.
-	maxConcurrentDates = 8
-)
-
-// filterByAge removes versions that are known to be too young, so that clients choose
-// an older version. It requests the dates of the versions that a client would choose.
-// These are the newest version of each minor version and, if that version is too young,
-// the next older version. Other versions are checked when they are requested. If no
-// version is old enough and hasOthers is false, filterByAge returns all versions, so
-// that clients learn the reason.
-func (s *Server) filterByAge(ctx context.Context, a provider.Address, versions []provider.Version, hasOthers bool) []provider.Version {
-	if !s.origins.puller.HasMinAge() {
-		return versions
-	}
-	isYoung := func(v provider.Version) bool {
-		date, known := s.origins.dates.lookup(key{address: a, version: v})
-		return known && !date.IsZero() && s.origins.puller.CheckAge(a, v, date) != nil
-	}
-	for requested := 0; requested < maxDates && ctx.Err() == nil; {
-		// 1. Find the versions that a client would choose.
-		var undated []provider.Version
-		chosen := map[string]bool{}
-		for _, v := range provider.NewestFirst(versions) {
-			parts := strings.SplitN(v.String(), ".", 3)
-			minor := strings.Join(parts[:2], ".")
-			if chosen[minor] || isYoung(v) {
-				continue
-			}
-			chosen[minor] = true
-			if _, known := s.origins.dates.kept.Lookup(key{address: a, version: v}); !known && requested < maxDates {
-				undated = append(undated, v)
-				requested++
-			}
-		}
-		// 2. Request the dates of these versions.
-		err := schedule.All(ctx, maxConcurrentDates, undated, func(_ context.Context, _ int, v provider.Version) error { // after a failure, the other requests continue
-			_, _, err := s.origins.dates.get(ctx, key{address: a, version: v}, func(ctx context.Context) (time.Time, error) {
-				return s.origins.puller.Date(ctx, a, v)
-			})
-			return err
-		})
-		if err != nil || len(undated) == 0 {
-			break
-		}
-	}
-	old := slices.DeleteFunc(slices.Clone(versions), isYoung)
-	if len(old) == 0 && !hasOthers {
-		return versions
-	}
-	return old
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -15,7 +16,7 @@ func (s *Server) discovery(x *exchange) error {
 		return err
 	}
 	services := map[string]string{"providers.v1": base.String() + "/v1/providers/"}
-	if len(s.moduleViewOf(s.publishedHost(x.r)).from) > 0 {
+	if len(s.viewsOf(x.r).modules.from) > 0 {
 		services["modules.v1"] = base.String() + "/v1/modules/"
 	}
 	return x.respondJSON(services, cacheState{})
@@ -50,7 +51,7 @@ func (s *Server) versions(x *exchange) error {
 		return err
 	}
 	if x.event.Repository == "" {
-		x.event.Repository = originLabel(x.query.address)
+		x.event.Repository = originLabel(x.query.origin)
 	}
 	for _, v := range upstream { // their signatures are checked when clients request a package
 		list.Versions = append(list.Versions, offeredVersion{Version: v.String(), Platforms: []offeredPlatform{}})
@@ -97,14 +98,13 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	path := s.tokenPath(x, found.stored, provider.Filename(x.query.address, x.version, p))
+	path := s.archivePath(x, x.version, x.query.filename(x.version, p), found.stored)
+	documents := base.String() + strings.Replace(path, "/archive/", "/v1/documents/", 1)
 	// The URLs are absolute, because not all clients support relative URLs
 	// (terragrunt#3304).
 	document := packageDocument{
 		Protocols: e.protocols, OS: p.OS, Arch: p.Arch, Filename: e.filename, Sum: e.zip.Encoded(),
-		DownloadURL:  base.String() + "/archive" + withReason(path, found.reason),
-		SumsURL:      base.String() + "/v1/documents" + path + "/" + documentSums,
-		SignatureURL: base.String() + "/v1/documents" + path + "/" + documentSignature,
+		DownloadURL: base.String() + withReason(path, found.reason), SumsURL: documents + "/" + documentSums, SignatureURL: documents + "/" + documentSignature,
 	}
 	document.SigningKeys.Keys = e.keys
 	return x.respondJSON(document, found.state)
@@ -138,6 +138,26 @@ func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 	return found, err
 }
 
+// upstreamSignedPackage is the variant of signedPackage for a release that only the
+// origin has.
+func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
+	d, state, err := s.upstreamRelease(x)
+	if err != nil {
+		return signedPackage{}, err
+	}
+	pkg, err := d.Package(x.platform)
+	if err != nil {
+		return signedPackage{}, err
+	}
+	r := d.Release
+	r.Packages = []provider.Package{pkg}
+	e, err := s.repos.evidenceOf(x.r.Context(), r)
+	if e.omitReason != "" && d.refused != nil {
+		return signedPackage{}, d.refused
+	}
+	return signedPackage{e, state, x.query.address, linkReason(d.refused)}, err
+}
+
 // The names of the documents that have separate URLs.
 const (
 	documentSums      = "SHA256SUMS"
@@ -146,12 +166,16 @@ const (
 
 // document responds with the checksums or their signature, unchanged from the artifact.
 func (s *Server) document(x *exchange) error {
+	name := x.r.PathValue("DOCUMENT")
+	if name != documentSums && name != documentSignature {
+		return errUnknownPath
+	}
 	found, err := s.signedPackage(x)
 	if err != nil {
 		return err
 	}
 	x.setCacheHeaders(found.state)
-	if x.r.PathValue("DOCUMENT") == documentSignature {
+	if name == documentSignature {
 		x.writeBytes(http.StatusOK, "application/pgp-signature", found.signature)
 		return nil
 	}

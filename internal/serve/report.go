@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
@@ -35,24 +36,20 @@ type report struct {
 	weight int64
 }
 
-// report checks a release of a provider.
-func (rc *repositoryCache) report(ctx context.Context, q providerQuery, i index) (report, error) {
-	return rc.check(ctx, i.key(q, provider.Platform{}), i.repo, verify.Options{Aliases: q.aliases, Template: i.template})
-}
-
-// check checks a release as `tofu-oci verify` does. It checks the index, manifests,
-// evidence, and referrers, and whether all blobs exist. id contains the address and the
-// version.
-func (rc *repositoryCache) check(ctx context.Context, id key, repo repository.Reader, o verify.Options) (report, error) {
-	r, _, err := rc.reports.getWithin(ctx, id, max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
+// report checks a release as `tofu-oci verify` does. It checks the index, manifests,
+// evidence, and referrers, and whether all blobs exist.
+func (rc *repositoryCache) report(ctx context.Context, q query, i index) (report, error) {
+	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
-		exact := provider.Requirement{Address: id.address, Constraint: id.version.Constraint()}
+		exact := provider.Requirement{Address: i.subject, Constraint: i.version.Constraint()}
+		o := verify.Options{Aliases: q.aliases}
+		o.Template, _ = i.template.(template.Template)
 		o.Verify = func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
 			verdict, err := rc.options.Verify(ctx, release)
 			r.Verdict = verdictOf(verdict, err)
 			return verdict, cmp.Or(err, r.addAttestations(ctx, release))
 		}
-		found, err := verify.Repository(ctx, repo, []provider.Requirement{exact}, o)
+		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, o)
 		if err != nil {
 			return report{}, err
 		}
@@ -65,7 +62,7 @@ func (rc *repositoryCache) check(ctx context.Context, id key, repo repository.Re
 			}
 			r.Decisions = decisionsOf(c.Decisions)
 		}
-		r.Findings, r.MoreFindings = findingsOf(found, id.version)
+		r.Findings, r.MoreFindings = findingsOf(found, i.version)
 		r.weight = 1024 + 512*int64(len(r.Findings)+len(r.Referrers)) + 2*longText*int64(len(r.Decisions))
 		return r, nil
 	})
@@ -73,19 +70,22 @@ func (rc *repositoryCache) check(ctx context.Context, id key, repo repository.Re
 }
 
 // unreleased returns the decisions about a pending or denied version, and verifies the
-// signature of a pending version. id contains the version, and stored is the address under
-// which it is stored.
-func (rc *repositoryCache) unreleased(ctx context.Context, id key, repo repository.Reader, stored provider.Address, status string) api.Assessment {
-	r, _, err := rc.reports.get(ctx, id, func(ctx context.Context) (report, error) {
-		records, err := approval.History(ctx, repo, stored, id.version)
+// signature of a pending version.
+func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listing, v provider.Version, s summary) api.Assessment {
+	a, repo := known.subject, known.repo
+	if !a.IsModule() && s.stored.Host != "" {
+		a = s.stored
+	}
+	r, _, err := rc.reports.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (report, error) {
+		records, err := approval.History(ctx, repo, a, v)
 		decisions := decisionsOf(records)
 		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}
-		if err == nil && status == api.StatusPending {
-			r.Verdict = rc.pendingVerdict(ctx, repo, stored, id.version)
+		if err == nil && s.Status == api.StatusPending {
+			r.Verdict = rc.pendingVerdict(ctx, repo, a, v)
 		}
 		return r, err
 	})
-	r.Findings, r.Unverified = []finding.Finding{}, "the version is "+status
+	r.Findings, r.Unverified = []finding.Finding{}, "the version is "+s.Status
 	if err != nil {
 		_, text := statusOf(err)
 		r.Unverified += "; its decisions are unknown: " + text
@@ -182,9 +182,27 @@ func findingsOf(found verify.Report, v provider.Version) (findings []finding.Fin
 // concurrently.
 const maxConcurrentStats = 8
 
+// releasedSummary describes a released version in a list.
+func (rc *repositoryCache) releasedSummary(ctx context.Context, q query, known listing, v provider.Version) summary {
+	i, _, err := rc.indexIn(ctx, q, known, v, max(reportAge, rc.options.MaxAge))
+	if problem := q.brokenProblem(err); problem != "" {
+		return brokenSummary(v, problem)
+	}
+	var found summary
+	if err == nil {
+		found, err = rc.checkedSummary(ctx, q, i)
+	}
+	if err != nil {
+		_, text := statusOf(err)
+		found = brokenSummary(v, text)
+		found.Status = api.StatusUnknown
+	}
+	return found
+}
+
 // checkedSummary returns a summary whose status takes missing blobs into account.
 // Version lists and version pages both use it, so they show the same status.
-func (rc *repositoryCache) checkedSummary(ctx context.Context, q providerQuery, i index) (summary, error) {
+func (rc *repositoryCache) checkedSummary(ctx context.Context, q query, i index) (summary, error) {
 	s, err := rc.summary(ctx, q, i)
 	if err != nil || s.Status != api.StatusComplete {
 		return s, err

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -70,6 +72,9 @@ func statusOf(err error) (status int, text string) {
 // connection.
 const statusClientClosed = 499
 
+// mediaTypeJSON is the media type of JSON documents.
+const mediaTypeJSON = "application/json"
+
 // retryLater is the value of the Retry-After header in seconds.
 const retryLater = "5"
 
@@ -98,11 +103,12 @@ func (x *exchange) fail(err error) {
 	case x.showError != nil:
 		x.showError(status, text)
 		return
-	case x.api:
-		x.writeProblem(status, text)
+	case x.api: // see https://www.rfc-editor.org/rfc/rfc9457
+		title := cmp.Or(http.StatusText(status), "Client Closed Request")
+		x.writeJSON(status, api.ProblemType, api.Problem{Type: "about:blank", Title: title, Status: status, Detail: text})
 		return
 	}
-	x.writeJSON(status, struct {
+	x.writeJSON(status, mediaTypeJSON, struct {
 		Errors []string `json:"errors"`
 	}{[]string{text}})
 }
@@ -110,7 +116,7 @@ func (x *exchange) fail(err error) {
 // respondJSON responds with a document and the headers for its age.
 func (x *exchange) respondJSON(document any, s cacheState) error {
 	x.setCacheHeaders(s)
-	x.writeJSON(http.StatusOK, document)
+	x.writeJSON(http.StatusOK, mediaTypeJSON, document)
 	return nil
 }
 
@@ -137,13 +143,13 @@ func staleWarning(stale error) string {
 }
 
 // writeJSON writes a document with its Content-Length.
-func (x *exchange) writeJSON(status int, document any) {
+func (x *exchange) writeJSON(status int, mediaType string, document any) {
 	data, err := json.Marshal(document)
 	if err != nil {
 		status, data = http.StatusInternalServerError, []byte(`{"errors":["the response cannot be encoded"]}`)
 		x.event.Err = fmt.Errorf("encoding the response: %w", err)
 	}
-	x.writeBytes(status, "application/json", append(data, '\n'))
+	x.writeBytes(status, mediaType, append(data, '\n'))
 }
 
 func (x *exchange) writeBytes(status int, contentType string, data []byte) {

@@ -23,10 +23,11 @@ type Server struct {
 	mux     *http.ServeMux
 	// origins is nil if pull-through is disabled.
 	origins *origins
-	// mirrored is the view of the network mirror protocol. own is the view of the
-	// registry protocol. hosts contains the views of the hosts in the access rules.
-	mirrored, own *view
-	hosts         sync.Map // maps access.Host to *view
+	// anyHost contains the views for paths with a host, such as those of network mirrors.
+	// own contains the views for paths without a host. hosts contains the views of the
+	// hosts in the access rules.
+	anyHost, own views
+	hosts        sync.Map // maps access.Host to views
 	// hashed contains the digests of files that were recently read and verified in full.
 	hashed memo.Memo[digest.Digest, struct{}]
 	// owned contains the zips that are known to exist in their repositories.
@@ -47,10 +48,10 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		options: o, repos: newRepositoryCache(o), mux: newMux(), downloads: newDownloads(o),
-		hashed:   memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
-		owned:    memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
-		mirrored: &view{from: o.From, aliases: o.Aliases, unannotated: o.Unannotated},
-		own:      published(o.From, provider.DefaultHost, o.Unannotated),
+		hashed:  memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
+		owned:   memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
+		anyHost: views{newView(o.From, "", o.Aliases), newView(o.ModulesFrom, "", nil)},
+		own:     views{newView(o.From, provider.DefaultHost, nil), newView(o.ModulesFrom, provider.DefaultHost, nil)},
 	}
 	s.setLimits(ListenOptions{}.complete())
 	if s.origins, err = newOrigins(o, s.repos); err != nil {
@@ -170,9 +171,10 @@ func (s *Server) serve(x *exchange) error {
 	return x.route.serve(s, x)
 }
 
-func (s *Server) unknown(*exchange) error {
-	return &problem{http.StatusNotFound, "unknown path; for the supported paths, see docs/serve.md"}
-}
+// errUnknownPath is the response to requests with an unknown path.
+var errUnknownPath = &problem{http.StatusNotFound, "unknown path; for the supported paths, see docs/serve.md"}
+
+func (s *Server) unknown(*exchange) error { return errUnknownPath }
 
 // health reports that the process is running.
 func (s *Server) health(x *exchange) error {

@@ -25,9 +25,11 @@ type summary struct {
 	protocols []string
 	packages  []api.Package
 	evidence  []api.Document
-	repo      repository.Reader
-	// stored is the address under which the release is stored, or zero if the address
-	// is unknown.
+	// module contains the origin of a module and its subdirectory.
+	module api.ModuleVersion
+	// repo is nil if the tag doesn't point to a readable release.
+	repo repository.Reader
+	// stored is the address under which the release is stored.
 	stored provider.Address
 	weight int64
 }
@@ -40,7 +42,7 @@ func brokenSummary(v provider.Version, problem string) summary {
 
 // brokenProblem returns the reason a tag doesn't point to a readable release. It
 // returns "" if the release is not at fault.
-func brokenProblem(err error) string {
+func (q query) brokenProblem(err error) string {
 	dangling, isLost := errors.AsType[*repository.DanglingTagError](err)
 	format, isFormat := errors.AsType[*artifact.FormatError](err)
 	switch {
@@ -50,20 +52,20 @@ func brokenProblem(err error) string {
 	case isLost:
 		return fmt.Sprintf("the index %s, which the tag points to, is missing or damaged", dangling.Index.Digest)
 	case isFormat:
-		return "the tag does not point to a provider release: " + format.Error()
+		return "the tag does not point to a " + q.noun("provider release") + ": " + clip(format.Error(), longText)
 	}
 	return ""
 }
 
 // summary returns the summary of a release. It reads manifests only once, unless the
 // release has a problem that might have been fixed.
-func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index) (summary, error) {
+func (rc *repositoryCache) summary(ctx context.Context, q query, i index) (summary, error) {
 	fetch := func(ctx context.Context) (summary, error) {
 		deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests)
 		if err != nil {
 			return summary{}, err
 		}
-		return summarize(q, i, deeper), nil
+		return summarize(i, deeper), nil
 	}
 	s, state, err := rc.summaries.get(ctx, i.key(q, provider.Platform{}), fetch)
 	if err == nil && s.Status != api.StatusComplete && state.age >= rc.options.MaxAge {
@@ -73,7 +75,7 @@ func (rc *repositoryCache) summary(ctx context.Context, q providerQuery, i index
 }
 
 // summarize returns the summary of an inspected release.
-func summarize(q providerQuery, i index, found repository.Inspection) summary {
+func summarize(i index, found repository.Inspection) summary {
 	signed := false
 	s := summary{
 		VersionRef: api.VersionRef{
@@ -84,10 +86,17 @@ func summarize(q providerQuery, i index, found repository.Inspection) summary {
 	}
 	var wrong []string
 	for _, platform := range found.Index.Platforms() {
-		f := found.Platforms[platform]
-		p := s.add(q, i.version, f)
+		p := s.add(i, found.Platforms[platform])
 		if s.Platforms = append(s.Platforms, p.Platform); p.Problem != "" {
 			wrong = append(wrong, p.Platform)
+		}
+	}
+	if found.Module {
+		text := func(key string) string { return clip(found.Index.Annotations[key], longText) }
+		s.Platforms = []string{}
+		s.module = api.ModuleVersion{
+			Source: text(ocispec.AnnotationSource), Revision: text(ocispec.AnnotationRevision),
+			Origin: text(artifact.AnnotationModuleOrigin), Subdirectory: text(artifact.AnnotationModuleSubdirectory),
 		}
 	}
 	switch {
@@ -104,14 +113,18 @@ func summarize(q providerQuery, i index, found repository.Inspection) summary {
 	return s
 }
 
+// notInstallable returns the problem of a release. The platform of a module is empty.
 func notInstallable(platforms []string) string {
-	return "cannot be installed on " + strings.Join(platforms, ", ")
+	return strings.TrimSuffix("cannot be installed on "+strings.Join(platforms, ", "), " on ")
 }
 
 // add adds the package for a platform, and the documents in its manifest.
-func (s *summary) add(q providerQuery, v provider.Version, f repository.InspectedPackage) api.Package {
-	pkg := f.Package(q.address, v)
-	p := api.Package{Platform: pkg.Platform.String(), Filename: pkg.Filename, H1: pkg.H1, H1Unpacked: pkg.H1Unpacked}
+func (s *summary) add(i index, f repository.InspectedPackage) api.Package {
+	pkg := f.Package(i.subject, i.version)
+	p := api.Package{Filename: pkg.Filename, H1: pkg.H1, H1Unpacked: pkg.H1Unpacked}
+	if pkg.Platform != (provider.Platform{}) {
+		p.Platform = pkg.Platform.String()
+	}
 	stated, has := f.Target.Digest()
 	switch {
 	case f.Target.Duplicate:
@@ -128,7 +141,7 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 	if f.Err == nil {
 		p.Digest, p.ZH, p.Size = pkg.Digest.String(), sums.ZH(pkg.Digest), pkg.Size
 		s.Size += pkg.Size
-		s.documents(&p, q, v, f.Manifest.Documents)
+		s.documents(&p, i, f.Manifest.Documents)
 	}
 	s.packages = append(s.packages, p)
 	return p
@@ -136,9 +149,13 @@ func (s *summary) add(q providerQuery, v provider.Version, f repository.Inspecte
 
 // documents adds the documents in a manifest. All manifests list the documents about
 // the release, but these documents are added only once.
-func (s *summary) documents(p *api.Package, q providerQuery, v provider.Version, layers []ocispec.Descriptor) {
+func (s *summary) documents(p *api.Package, i index, layers []ocispec.Descriptor) {
+	sumsName := ""
+	if !i.subject.IsModule() {
+		sumsName = provider.SumsName(i.subject, i.version)
+	}
 	for _, layer := range layers {
-		d := artifact.DocumentOf(layer, provider.SumsName(q.address, v))
+		d := artifact.DocumentOf(layer, sumsName)
 		document := describe(d)
 		if d.Scope == provider.ScopePackage {
 			document.Platform = p.Platform
@@ -160,11 +177,10 @@ func describe(d provider.Document) api.Document {
 // dateOf returns the date on which the origin published a release, or nil if the index
 // contains no valid date.
 func dateOf(x artifact.Index) *time.Time {
-	t, err := time.Parse(time.RFC3339, x.Annotations[ocispec.AnnotationCreated])
-	if err != nil {
+	t := x.Published()
+	if t.IsZero() {
 		return nil
 	}
-	t = t.UTC().Truncate(time.Second)
 	return &t
 }
 
@@ -206,7 +222,7 @@ func (s *summary) documentsOfAll() []api.Document {
 }
 
 // maxPending limits the number of pending and of denied versions that are shown for a
-// provider.
+// provider or module.
 const maxPending = 20
 
 // seesPending reports whether the caller can see pending and denied versions. If access is
@@ -215,38 +231,15 @@ func (s *Server) seesPending(x *exchange) bool {
 	return s.options.Rules().AllowAll() || x.caller.Name != ""
 }
 
-// addUnreleased adds the pending and denied versions if the caller can see them.
-func (s *Server) addUnreleased(x *exchange, found *api.Provider, known listing) {
-	if !s.seesPending(x) {
-		return
-	}
-	denied, _ := pageOf(provider.NewestFirst(known.denied), 1, maxPending)
-	found.MoreDenied = len(known.denied) - len(denied)
-	for _, v := range denied {
-		found.Denied = append(found.Denied, deniedRef(x, v))
-	}
-	shown, _ := pageOf(known.pending, 1, maxPending)
-	found.MorePending = len(known.pending) - len(shown)
-	refs := make([]summary, len(shown))
-	s.concurrently(x.r.Context(), len(shown), func(ctx context.Context, n int) {
-		refs[n] = s.repos.pendingRef(ctx, x.query, known, shown[n])
-	})
-	for _, ref := range refs {
-		if x.query.caller.MayRead(ref.stored) {
-			ref.URL = x.query.url(x.base, ref.Version)
-			found.Pending = append(found.Pending, ref.VersionRef)
-		}
-	}
+// deniedSummary describes a denied version.
+func deniedSummary(known listing, v provider.Version) summary {
+	ref := api.VersionRef{Version: v.String(), Tag: artifact.DeniedTag(v), Platforms: []string{}, Status: api.StatusDenied}
+	return summary{VersionRef: ref, packages: []api.Package{}, stored: known.stored}
 }
 
-// deniedRef describes a denied version.
-func deniedRef(x *exchange, v provider.Version) api.VersionRef {
-	return api.VersionRef{Version: v.String(), Tag: artifact.DeniedTag(v), Platforms: []string{}, Status: api.StatusDenied, URL: x.query.url(x.base, v.String())}
-}
-
-// pendingRef describes a pending release. If the release can't be read, pendingRef uses
-// the address under which the repository's other releases are stored.
-func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, known listing, v provider.Version) summary {
+// pendingSummary describes a pending release. If the release can't be read, pendingSummary
+// uses the address under which the repository's other releases are stored.
+func (rc *repositoryCache) pendingSummary(ctx context.Context, q query, known listing, v provider.Version) summary {
 	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
@@ -256,14 +249,15 @@ func (rc *repositoryCache) pendingRef(ctx context.Context, q providerQuery, know
 			return summary{}, fmt.Errorf("%w: %s %s is not pending", provider.ErrVersionNotFound, q.address, v)
 		case found.Dangling:
 			return brokenSummary(v, "its index is missing or damaged"), nil
-		case found.Format != nil:
-			return brokenSummary(v, clip(found.Format.Error(), longText)), nil //nolint:nilerr // the result describes the problem
 		}
-		i := index{Inspection: found, candidate: known.candidate, version: v}
-		if i.stored, err = q.ownerOf(found, known.unstated); err != nil {
+		if err := found.CheckFormat(known.subject); err != nil {
+			return brokenSummary(v, clip(err.Error(), longText)), nil //nolint:nilerr // the result describes the problem
+		}
+		i := index{Inspection: found, listing: known, version: v}
+		if i.stored, err = q.ownerOf(found, known.unannotated); err != nil {
 			return summary{}, err
 		}
-		return summarize(q, i, found), nil
+		return summarize(i, found), nil
 	})
 	if err != nil {
 		_, text := statusOf(q.withoutForeignAddress(err))

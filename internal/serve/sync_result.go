@@ -38,11 +38,10 @@ const (
 	SyncFailed  SyncState = "failed"
 )
 
-// syncedItem is an item with its parsed address. Either provider or module is set.
+// syncedItem is an item with its parsed address.
 type syncedItem struct {
 	SyncItem
-	provider provider.Address
-	module   moduleAddress
+	address provider.Address
 }
 
 // syncResult is a parsed [SyncResult].
@@ -64,10 +63,7 @@ func (s *Server) lastSync(x *exchange) *syncResult {
 		for _, i := range result.Items {
 			item := syncedItem{SyncItem: i}
 			var invalid error
-			if item.provider, invalid = provider.ParseAddress(i.Address); invalid != nil {
-				item.module, invalid = parseModuleAddress(i.Address)
-			}
-			if invalid == nil {
+			if item.address, _, invalid = parseAddress(i.Address, strings.Count(i.Address, "/") == 3); invalid == nil {
 				parsed.items = append(parsed.items, item)
 			}
 		}
@@ -84,7 +80,7 @@ func (s *Server) lastSync(x *exchange) *syncResult {
 	}
 	readable := syncResult{finished: all.finished}
 	for _, i := range all.items {
-		if i.module != (moduleAddress{}) && x.caller.MayReadModule(i.module) || i.module == (moduleAddress{}) && x.caller.MayRead(i.provider) {
+		if x.caller.MayRead(i.address) {
 			readable.items = append(readable.items, i)
 		}
 	}
@@ -117,11 +113,8 @@ func (r *syncResult) held(matches func(syncedItem) bool) (held []page.ListedVers
 // listed returns the item as a list entry.
 func (i syncedItem) listed() page.ListedVersion {
 	host, name, _ := strings.Cut(i.Address, "/")
-	l := page.ListedVersion{Host: host, Name: name, Version: i.Version, Reason: clip(i.Reason, longText), Path: []string{"modules"}}
-	if i.module == (moduleAddress{}) {
-		l.Path = []string{"providers"}
-	}
-	l.Path = append(l.Path, strings.Split(i.Address, "/")...)
+	l := page.ListedVersion{Host: host, Name: name, Version: i.Version, Reason: clip(i.Reason, longText)}
+	l.Path = append([]string{collectionOf(i.address)}, strings.Split(i.Address, "/")...)
 	if i.State == SyncPending {
 		l.Path = append(l.Path, i.Version)
 	}

@@ -2,9 +2,9 @@ package serve
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,32 +27,32 @@ const (
 // linkRefused is the message for an invalid link.
 const linkRefused = "the link is invalid or has expired; request the provider again"
 
-// tokenPath returns the part of a package's path that follows /archive or
-// /v1/documents. The token in the path replaces credentials, which clients don't send
-// with these requests. The link is valid only for a release that is stored under the
-// given address.
-func (s *Server) tokenPath(x *exchange, stored provider.Address, filename string) string {
-	token := s.linkToken(x, access.Archive{Address: x.query.address, Stored: stored, Version: x.version, Filename: filename})
-	return pathOf(token, x.query.host(), x.query.address.Namespace, x.query.address.Type, x.version.String(), filename)
-}
-
-// linkToken returns the path element that grants the caller access to an archive.
-func (s *Server) linkToken(x *exchange, a access.Archive) string {
-	if s.options.Rules().AllowAll() {
-		return anonymousToken
+// archivePath returns the path of a package. The token in the path replaces credentials,
+// which clients don't send with requests for archives. The link is valid only for a
+// release that is stored under the given address. Clients recognize the format of modules
+// by the file name.
+func (s *Server) archivePath(x *exchange, v provider.Version, filename string, stored provider.Address) string {
+	q, token := x.query, anonymousToken
+	if !s.options.Rules().AllowAll() {
+		expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
+		token = s.options.Key.Token(access.Archive{Address: q.address, Stored: stored, Version: v, Filename: filename}, x.caller, expires)
 	}
-	expires := s.options.Now().Truncate(tokenStep).Add(tokenStep + tokenAge)
-	return s.options.Key.Token(a, x.caller, expires)
+	route := "archive"
+	if q.isModule() {
+		route = "module-archive"
+	}
+	return pathOf(slices.Concat([]string{route, token, q.host, q.address.Namespace}, strings.Split(q.address.Type, "/"), []string{v.String(), filename})...)
 }
 
-// checkToken returns the caller to whom a link was issued. It rejects invalid links and
+// checkToken authorizes a request by the token in its path. It rejects invalid links and
 // callers who exceed the rate limit.
-func (s *Server) checkToken(x *exchange, token string, a access.Archive) (access.Caller, error) {
-	caller, err := s.options.Key.Check(token, a)
-	if err != nil {
+func (s *Server) checkToken(x *exchange, token string) (err error) {
+	a := access.Archive{Address: x.query.address, Version: x.version, Filename: x.r.PathValue("FILENAME")}
+	x.query.byLink = true
+	if x.query.caller, err = s.options.Key.Check(token, a); err != nil {
 		err = because(err, http.StatusForbidden, linkRefused)
 	}
-	return caller, cmp.Or(s.limit(x, caller), err)
+	return cmp.Or(s.limit(x, x.query.caller), err)
 }
 
 // pathOf returns a path with escaped elements.
@@ -61,44 +61,4 @@ func pathOf(elements ...string) string {
 		elements[i] = "/" + url.PathEscape(element)
 	}
 	return strings.Join(elements, "")
-}
-
-// authorizeByToken authorizes a request for a package by the token in its path. If the
-// token is the anonymous token, or no access rules are configured, it authorizes the
-// caller in the same way as for other requests.
-func (s *Server) authorizeByToken(x *exchange) error {
-	// 1. Parse the provider and the version.
-	if name := x.r.PathValue("DOCUMENT"); name != "" && name != documentSums && name != documentSignature {
-		return s.unknown(x)
-	}
-	err := x.readVersion()
-	switch {
-	case err != nil:
-	case x.r.PathValue("HOST") == ownHost:
-		err = s.locatePublished(x)
-	default:
-		err = s.locateMirrored(x)
-	}
-	if err != nil {
-		return err
-	}
-	// 2. Authorize the caller.
-	token, filename := x.r.PathValue("TOKEN"), x.r.PathValue("FILENAME")
-	if token == anonymousToken || s.options.Rules().AllowAll() {
-		err = s.authorize(x)
-	} else {
-		x.query.byLink = true
-		x.query.caller, err = s.checkToken(x, token, access.Archive{Address: x.query.address, Version: x.version, Filename: filename})
-	}
-	if err != nil {
-		return err
-	}
-	// 3. Parse the platform.
-	if _, _, platform, ok := provider.ParseFilename(filename); ok {
-		x.platform, err = provider.ParsePlatform(platform)
-	}
-	if err != nil || x.platform == (provider.Platform{}) || provider.Filename(x.query.address, x.version, x.platform) != filename {
-		return &problem{http.StatusNotFound, fmt.Sprintf("%s %s has no archive with this file name", x.query.address, x.version)}
-	}
-	return nil
 }

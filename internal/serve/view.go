@@ -1,14 +1,14 @@
 package serve
 
 import (
-	"errors"
-	"fmt"
+	"cmp"
+	"net/http"
+	"strings"
 
 	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -16,90 +16,128 @@ import (
 // request was sent. In other paths, HOST is the host in the address.
 const ownHost = "-"
 
-// view is a set of providers: the repositories to read, and the aliases that apply.
+// view is a set of providers or modules: the repositories to read, and the aliases that
+// apply.
 type view struct {
-	from    []template.Template
+	from    []repositoryTemplate
 	aliases provider.Aliases
-	// unannotated is the assumed host of releases without a provider annotation, in
-	// repositories whose template doesn't contain {hostname}. If empty, the host of
-	// these releases is unknown.
-	unannotated svchost.Hostname
-	// as overrides the host of every address. If empty, the host is taken from the request
-	// path.
+	// as overrides the host of every address, and the host of stored releases is ignored.
+	// If empty, the host is taken from the request path.
 	as svchost.Hostname
 }
 
-// providerQuery is a request for a provider in a view on behalf of a caller.
-type providerQuery struct {
-	*view
-	address provider.Address
-	// shown is the address that users write. For a published host, it differs from the
-	// address in the repositories.
-	shown provider.Address
-	// caller is the sender of the request. The zero value can't read anything. byLink
-	// reports whether a signed link grants access.
-	caller access.Caller
-	byLink bool
+// views contains the providers and the modules of a host.
+type views struct{ providers, modules *view }
+
+// repositoryTemplate is a [template.Template] or a [template.ModuleTemplate].
+type repositoryTemplate interface {
+	Repository(a provider.Address) (template.Reference, error)
+	Match(ref template.Reference) (addresses []provider.Address, fits bool)
+	UsesHostname() bool
+	Redacted() string
 }
 
-// host returns the HOST element of request paths. It is ownHost for a view with a fixed
-// host. Otherwise, it is the host in the address.
-func (p providerQuery) host() string {
-	if p.as != "" {
-		return ownHost
+func newView[T repositoryTemplate](from []T, as svchost.Hostname, aliases provider.Aliases) *view {
+	v := &view{as: as, aliases: aliases}
+	for _, t := range from {
+		v.from = append(v.from, t)
 	}
-	return string(p.address.Host)
-}
-
-// candidate is a repository that might contain a provider.
-type candidate struct {
-	template template.Template
-	ref      template.Reference
-	repo     repository.Reader
-	// unstated is the address of releases without a provider annotation in the
-	// repository. It is zero if the address is unknown.
-	unstated provider.Address
-}
-
-// open returns the repositories that might contain a provider, in order of preference.
-// It skips templates that can't be expanded for the address. For example, a repository
-// name can't contain a host with a port.
-func (rc *repositoryCache) open(q providerQuery) ([]candidate, error) {
-	if all, found := rc.opened.Lookup(q.key()); found {
-		return all, nil
+	if as != "" {
+		anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is not a valid host, the alias matches nothing
+		v.aliases = provider.Aliases{anyHost}
 	}
-	var all []candidate
-	for _, t := range q.from {
-		ref, err := t.Repository(q.address)
-		if _, invalid := errors.AsType[*template.ReferenceError](err); invalid {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		repo, err := rc.options.Open(ref)
-		if err != nil {
-			rc.options.Events.onFailure(err)
-			return nil, err
-		}
-		all = append(all, candidate{t, ref, repo, q.unstated(t, ref)})
-	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("%w: no repository can contain %s", provider.ErrProviderNotFound, q.address)
-	}
-	return all, nil
-}
-
-// published returns a view that ignores the host of stored releases.
-func published(from []template.Template, as, unannotated svchost.Hostname) *view {
-	anyHost, _ := provider.ParseAlias(as.ForDisplay() + "/*/*=*/*/*") // if as is not a valid host, the alias matches nothing
-	return &view{from: from, aliases: provider.Aliases{anyHost}, unannotated: unannotated, as: as}
-}
-
-// viewOfHost returns the view of a published host. It always returns the same pointer for a
-// host, because caches use views in keys.
-func (s *Server) viewOfHost(h access.Host) *view {
-	known, _ := s.hosts.LoadOrStore(h, published([]template.Template{h.Repository}, h.As, s.options.Unannotated))
-	v, _ := known.(*view)
 	return v
+}
+
+// viewsOf returns the views of the requested host.
+func (s *Server) viewsOf(r *http.Request) views {
+	if h, isPublished := s.requestedHost(r); isPublished {
+		return s.viewsOfHost(h)
+	}
+	return s.own
+}
+
+// viewsOfHost returns the views of a published host. It always returns the same pointers
+// for a host, because caches use views in keys.
+func (s *Server) viewsOfHost(h access.Host) views {
+	var modules []template.ModuleTemplate
+	if h.Modules != (template.ModuleTemplate{}) {
+		modules = append(modules, h.Modules)
+	}
+	known, _ := s.hosts.LoadOrStore(h, views{newView([]template.Template{h.Repository}, h.As, nil), newView(modules, h.As, nil)})
+	all, _ := known.(views)
+	return all
+}
+
+// publishedHosts returns the hosts in the access rules.
+func (s *Server) publishedHosts() []access.Host {
+	if rules := s.options.Rules(); rules != nil {
+		return rules.Hosts
+	}
+	return nil
+}
+
+// publishedHost returns the host with the given name if the access rules define it.
+func (s *Server) publishedHost(name svchost.Hostname) (h access.Host, found bool) {
+	for _, h := range s.publishedHosts() {
+		if h.Name == name {
+			return h, true
+		}
+	}
+	return h, false
+}
+
+// requestedHost returns the requested host if the access rules define it.
+func (s *Server) requestedHost(r *http.Request) (h access.Host, isPublished bool) {
+	name, err := provider.ParseHost(s.requestHost(r))
+	if err != nil {
+		return h, false
+	}
+	return s.publishedHost(name)
+}
+
+// locate sets the provider or module from the path.
+func (s *Server) locate(x *exchange) error {
+	// 1. Find the views of the host.
+	all, element, isModule := s.viewsOf(x.r), x.r.PathValue("HOST"), x.r.PathValue("SYSTEM") != ""
+	var host svchost.Hostname
+	if element != "" && (element != ownHost || x.r.PathValue("TOKEN") == "") {
+		var err error
+		if host, err = parseHost(element); err != nil {
+			return err
+		}
+		published, isPublished := s.publishedHost(host)
+		switch isMirror := !isModule && !x.mayBeBrowser(); {
+		case isMirror && strings.Contains(string(host), ":"):
+			return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
+		case isMirror || !isPublished:
+			all = s.anyHost
+		default:
+			all = s.viewsOfHost(published)
+		}
+	}
+	// 2. Parse the address.
+	v, name := all.providers, x.r.PathValue("TYPE")
+	if isModule {
+		v, name = all.modules, x.r.PathValue("NAME")+"/"+x.r.PathValue("SYSTEM")
+	}
+	a, exact, err := parseAddress(cmp.Or(v.as, host).ForDisplay()+"/"+x.r.PathValue("NAMESPACE")+"/"+name, isModule)
+	if err != nil {
+		return &problem{http.StatusNotFound, err.Error()}
+	}
+	x.query = query{view: v, address: a, origin: exact, shown: a, host: string(host)}
+	x.query.shown.Host = cmp.Or(host, a.Host)
+	if host == "" || v.as != "" && !isModule { // links to providers of other published hosts are not supported
+		x.query.host = ownHost
+	}
+	return nil
+}
+
+// parseHost parses the HOST element of a path.
+func parseHost(text string) (svchost.Hostname, error) {
+	host, err := provider.ParseHost(text)
+	if err != nil || string(host) != text && host.ForDisplay() != text {
+		return "", &problem{http.StatusNotFound, "invalid host in the path: want a host name in lower case"}
+	}
+	return host, nil
 }

@@ -53,7 +53,7 @@ func (a Address) String() string {
 // Repository returns the repository for the module according to a template. Errors are
 // of type *[template.ReferenceError].
 func (a Address) Repository(t template.ModuleTemplate) (template.Reference, error) {
-	return t.Repository(template.Module{Hostname: string(a.Hostname), Namespace: a.Namespace, Name: a.Name, System: a.System})
+	return t.Repository(a.InRegistry())
 }
 
 // Requirement is a module with a version constraint.

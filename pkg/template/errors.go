@@ -14,10 +14,9 @@ import (
 type ReferenceError struct {
 	// Template is the text of the template.
 	Template string
-	// Address is the address for which the template was evaluated. For modules, it is the
-	// zero value, and Module is the module's address.
+	// Address is the address for which the template was evaluated. The type of a module's
+	// address is NAME/SYSTEM.
 	Address provider.Address
-	Module  string
 	// Result is the result of the evaluation. It is empty if the evaluation failed.
 	Result string
 	// Component is the invalid part of Result.
@@ -30,7 +29,7 @@ type ReferenceError struct {
 // Error hides passwords.
 func (e *ReferenceError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "repository template %q for %s: ", text.RedactUserinfo(e.Template), e.Address.String()+e.Module)
+	fmt.Fprintf(&b, "repository template %q for %s: ", text.RedactUserinfo(e.Template), e.Address)
 	if e.Result != "" && e.Result != e.Template {
 		fmt.Fprintf(&b, "%q: ", text.RedactUserinfo(e.Result))
 	}

@@ -15,13 +15,6 @@ var moduleVariables = newVariables("module repository template", "module", "host
 // template.
 type ModuleTemplate struct{ template Template }
 
-// Module contains the values of the variables for a module in a registry.
-type Module struct {
-	// Hostname is in Punycode, followed by ":port" if the address has a port.
-	Hostname                string
-	Namespace, Name, System string
-}
-
 // ParseModule parses a template for modules, like [Parse].
 func ParseModule(text string) (ModuleTemplate, error) {
 	t, err := parse(text, moduleVariables)
@@ -44,47 +37,46 @@ func (t ModuleTemplate) Literal() string { return t.template.Literal() }
 func (t ModuleTemplate) Invertible() bool { return t.template.Invertible() }
 
 // UsesHostname reports whether the template uses the variable hostname.
-func (t ModuleTemplate) UsesHostname() bool { return t.template.uses&1 != 0 }
+func (t ModuleTemplate) UsesHostname() bool { return t.template.UsesHostname() }
 
 // Repository evaluates the template for a module and validates the resulting reference.
-// The values are converted to lower case, because repository names can't contain
-// upper-case letters. Errors are of type *[ReferenceError].
-func (t ModuleTemplate) Repository(m Module) (Reference, error) {
+// The type of the address is NAME/SYSTEM. The values are converted to lower case,
+// because repository names can't contain upper-case letters. Errors are of type
+// *[ReferenceError].
+func (t ModuleTemplate) Repository(a provider.Address) (Reference, error) {
+	name, system, _ := strings.Cut(strings.ToLower(a.Type), "/")
 	ref, result, f := t.template.evaluate(subject{moduleVariables, map[string]string{
-		"hostname": strings.ToLower(m.Hostname), "namespace": strings.ToLower(m.Namespace),
-		"name": strings.ToLower(m.Name), "system": strings.ToLower(m.System),
+		"hostname": strings.ToLower(string(a.Host)), "namespace": strings.ToLower(a.Namespace), "name": name, "system": system,
 	}})
 	if f != nil {
-		address := strings.Join([]string{m.Hostname, m.Namespace, m.Name, m.System}, "/")
-		return Reference{}, &ReferenceError{Template: t.String(), Module: address, Result: result, Component: f.component, Problem: f.problem}
+		return Reference{}, &ReferenceError{Template: t.String(), Address: a, Result: result, Component: f.component, Problem: f.problem}
 	}
 	return ref, nil
 }
 
-// Match returns the modules, in lower case, for which the template produces ref. fits
-// reports whether the reference has the form of the template. If the template doesn't
-// use namespace, name, or system, Match returns no modules, because only the repository
-// itself identifies the module. If the template doesn't use hostname, the host is
-// assumed to be [provider.DefaultHost].
+// Match returns the modules, in lower case, for which the template produces ref. The
+// type of each address is NAME/SYSTEM. fits reports whether the reference has the form
+// of the template. If the template doesn't use namespace, name, or system, Match returns
+// no modules, because only the repository itself identifies the module. If the template
+// doesn't use hostname, the host is assumed to be [provider.DefaultHost].
 //
-// The caller must check the values, because they can contain any character except
-// separators.
-func (t ModuleTemplate) Match(ref Reference) (modules []Module, fits bool) {
+// The caller must check the addresses, because their parts can contain any character
+// except separators.
+func (t ModuleTemplate) Match(ref Reference) (modules []provider.Address, fits bool) {
 	fits = t.template.split(ref, func(values map[string]string) bool {
-		m := Module{Hostname: values["hostname"], Namespace: values["namespace"], Name: values["name"], System: values["system"]}
-		if m.Namespace == "" || m.Name == "" || m.System == "" {
+		if values["namespace"] == "" || values["name"] == "" || values["system"] == "" {
 			return true
 		}
-		host, err := provider.ParseHost(m.Hostname)
+		host, err := provider.ParseHost(values["hostname"])
 		if err != nil {
 			return false
 		}
-		m.Hostname = string(host)
-		again, err := t.Repository(m)
+		a := provider.Address{Host: host, Namespace: values["namespace"], Type: values["name"] + "/" + values["system"]}
+		again, err := t.Repository(a)
 		if err != nil || again != ref {
 			return false
 		}
-		modules = append(modules, m)
+		modules = append(modules, a)
 		return true
 	})
 	return modules, fits

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 func TestModuleTemplate(t *testing.T) {
 	t.Parallel()
-	vpc := template.Module{Hostname: "registry.opentofu.org", Namespace: "Acme", Name: "vpc", System: "aws"}
+	vpc := provider.Address{Host: provider.DefaultHost, Namespace: "Acme", Type: "vpc/aws"}
 	for text, want := range map[string]string{
 		"ghcr.io/acme/modules/{namespace}/{name}/{system}":     "ghcr.io/acme/modules/acme/vpc/aws",
 		"ghcr.io/acme/modules/${namespace}/${name}/${system}":  "ghcr.io/acme/modules/acme/vpc/aws",
@@ -51,7 +52,7 @@ func TestModuleTemplateRejects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = tmpl.Repository(template.Module{Hostname: "localhost:1234", Namespace: "acme", Name: "vpc", System: "aws"})
+	_, err = tmpl.Repository(provider.Address{Host: "localhost:1234", Namespace: "acme", Type: "vpc/aws"})
 	if err == nil || !strings.Contains(err.Error(), "the module's hostname localhost:1234 has a port") {
 		t.Errorf("Repository() with a port: %v", err)
 	}

@@ -105,6 +105,9 @@ func (t Template) Uses() (hostname, namespace, typ bool) {
 	return t.uses&1 != 0, t.uses&2 != 0, t.uses&4 != 0
 }
 
+// UsesHostname reports whether the template uses the variable hostname.
+func (t Template) UsesHostname() bool { return t.uses&1 != 0 }
+
 // IsLayout reports whether the template refers to image layouts.
 func (t Template) IsLayout() bool { return strings.HasPrefix(t.text, layoutPrefix) }
 

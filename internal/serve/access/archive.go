@@ -29,20 +29,12 @@ const (
 // don't escape. In strict mode, it accepts only one encoding of the same bytes.
 var tokenEncoding = base64.RawURLEncoding.Strict()
 
-// Address is the address of a provider or module. [provider.Address] implements it.
-type Address interface {
-	// ASCII returns the parts of the address, separated by slashes. Addresses of
-	// providers have three parts, and addresses of modules have four.
-	ASCII() string
-}
-
 // Archive identifies the file to which a token grants access.
 type Archive struct {
 	// Address is the requested address of the provider or module. Stored is the address
-	// under which it is stored. If this address is unknown, Stored is the zero value of
-	// the same type.
-	Address  Address
-	Stored   Address
+	// under which it is stored. See [Caller.MayRead].
+	Address  provider.Address
+	Stored   provider.Address
 	Version  provider.Version
 	Filename string
 }

@@ -31,7 +31,7 @@ type Caller struct {
 // addressHash is the start of an address's SHA-256.
 type addressHash [8]byte
 
-func hashOf(a Address) addressHash {
+func hashOf(a provider.Address) addressHash {
 	sum := sha256.Sum256([]byte(a.ASCII()))
 	return addressHash(sum[:len(addressHash{})])
 }
@@ -50,24 +50,18 @@ func (g grant) with(other grant) grant {
 // isEmpty reports whether the grant contains no patterns.
 func (g grant) isEmpty() bool { return len(g.providers)+len(g.modules) == 0 }
 
-// MayRead reports whether the caller can read releases that are stored under an
-// address. The zero address represents releases with an unknown address, which require
-// permission to read everything (*/*/*).
+// MayRead reports whether the caller can read releases that are stored under the address
+// of a provider or of a module in a registry. An address without a host represents
+// releases with an unknown address, which require permission to read all providers
+// (*/*/*) or all modules (*/*/*/*).
 func (c Caller) MayRead(a provider.Address) bool {
-	if c.link {
+	switch {
+	case c.link:
 		return hashOf(a) == c.stored
+	case a.IsRegistryModule():
+		return slices.ContainsFunc(c.modules, func(p provider.ModulePattern) bool { return p.Match(a.ASCII()) })
 	}
 	return slices.ContainsFunc(c.providers, func(p provider.Pattern) bool { return p.Match(a) })
-}
-
-// MayReadModule reports whether the caller can read modules that are stored under an
-// address. An address with empty parts represents modules with an unknown address,
-// which require permission to read everything (*/*/*/*).
-func (c Caller) MayReadModule(a Address) bool {
-	if c.link {
-		return hashOf(a) == c.stored
-	}
-	return slices.ContainsFunc(c.modules, func(p provider.ModulePattern) bool { return p.Match(a.ASCII()) })
 }
 
 // callerName converts text to a caller's name. Different strings always have different

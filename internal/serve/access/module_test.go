@@ -6,28 +6,30 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	svchost "github.com/hashicorp/terraform-svchost"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// ascii is the address of a module.
-type ascii string
-
-func (a ascii) ASCII() string { return string(a) }
-
 // unknownModule is the address of modules whose address is unknown.
-const unknownModule = ascii("///")
+const unknownModule = "///"
+
+// moduleAddress returns the address of a module in a registry.
+func moduleAddress(ascii string) provider.Address {
+	parts := strings.SplitN(ascii, "/", 3)
+	return provider.Address{Host: svchost.Hostname(parts[0]), Namespace: parts[1], Type: parts[2]}
+}
 
 // readable returns the modules that a caller can read.
 func readable(c access.Caller) (all []string) {
-	for _, a := range []ascii{
+	for _, a := range []string{
 		"registry.opentofu.org/acme/vpc/aws", "registry.opentofu.org/acme/vpc/gcp", "registry.opentofu.org/other/vpc/aws",
-		"xn--bcher-kva.example/acme/vpc/aws", unknownModule, "", "registry.opentofu.org/acme/vpc",
+		"xn--bcher-kva.example/acme/vpc/aws", unknownModule, "registry.opentofu.org/acme/vpc/aws/x", "registry.opentofu.org/acme/vpc/aws/",
 	} {
-		if c.MayReadModule(a) {
-			all = append(all, string(a))
+		if c.MayRead(moduleAddress(a)) {
+			all = append(all, a)
 		}
 	}
 	return all
@@ -45,7 +47,7 @@ func TestModuleRules(t *testing.T) {
 		{`modules = ["bücher.example/*/*/*", "acme/vpc/gcp"]`, []string{"registry.opentofu.org/acme/vpc/gcp", "xn--bcher-kva.example/acme/vpc/aws"}},
 		{`modules = ["*/*/*/*"]`, []string{
 			"registry.opentofu.org/acme/vpc/aws", "registry.opentofu.org/acme/vpc/gcp", "registry.opentofu.org/other/vpc/aws",
-			"xn--bcher-kva.example/acme/vpc/aws", string(unknownModule),
+			"xn--bcher-kva.example/acme/vpc/aws", unknownModule,
 		}},
 	} {
 		caller, err := rulesOf(t, "anonymous {\n "+test.rules+"\n}", access.Options{}).Identify(t.Context(), "")
@@ -83,10 +85,10 @@ func TestModuleRulesRefuse(t *testing.T) {
 func TestModuleArchiveTokens(t *testing.T) {
 	t.Parallel()
 	key := access.NewArchiveKey()
-	a := access.Archive{Address: ascii("h.example/acme/vpc/aws"), Stored: ascii("h.example/own/vpc/aws"), Version: nouns.Version(t, "1.0.0"), Filename: "vpc_1.0.0.zip"}
+	a := access.Archive{Address: moduleAddress("h.example/acme/vpc/aws"), Stored: moduleAddress("h.example/own/vpc/aws"), Version: nouns.Version(t, "1.0.0"), Filename: "vpc_1.0.0.zip"}
 	token := key.Token(a, access.Caller{Name: "ci"}, time.Now().Add(time.Hour))
 	caller, err := key.Check(token, a)
-	if err != nil || !caller.MayReadModule(a.Stored) || caller.MayReadModule(a.Address) || caller.MayRead(provider.Address{}) {
+	if err != nil || !caller.MayRead(a.Stored) || caller.MayRead(a.Address) || caller.MayRead(provider.Address{}) {
 		t.Errorf("wrong rights: %v", err)
 	}
 	a.Address = nouns.Address(t, "h.example/acme/vpc")

@@ -77,7 +77,7 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	}
 	o, a, v := j.puller.options.Publish, j.release.Address, j.release.Version
 	repo := trackingRepository{j.repo, j}
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		// The module can have been mirrored since the caller looked. With this depth, a
 		// package from the same origin isn't downloaded again.
 		o.Check = repository.DepthIndex

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,18 +116,15 @@ func (p *Puller) Close() {
 
 // Covers reports whether a provider or module can be pulled through.
 func (p *Puller) Covers(a provider.Address) bool {
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		return slices.ContainsFunc(p.options.Modules, func(pattern provider.ModulePattern) bool { return pattern.Match(a.ASCII()) })
 	}
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
 
-// isModule reports whether an address has the form of module.Address.InRegistry.
-func isModule(a provider.Address) bool { return strings.Contains(a.Type, "/") }
-
 // source returns the source of a provider or module.
 func (p *Puller) source(a provider.Address) provider.Source {
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		return p.options.ModuleSource
 	}
 	return p.options.Source
@@ -138,7 +134,7 @@ func (p *Puller) source(a provider.Address) provider.Source {
 // module, the error is [provider.ErrProviderNotFound].
 func (p *Puller) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	versions, err := p.source(a).Versions(ctx, a)
-	if err != nil && isModule(a) && provider.KindOf(err) == provider.NotFound {
+	if err != nil && a.IsRegistryModule() && provider.KindOf(err) == provider.NotFound {
 		err = fmt.Errorf("%w: %w", provider.ErrProviderNotFound, err)
 	}
 	return versions, err

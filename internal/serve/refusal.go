@@ -1,0 +1,97 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// mayRequest reports whether the caller can read any of the releases that are served
+// for the address.
+func (q query) mayRequest() bool {
+	return q.caller.MayRead(q.address) ||
+		slices.ContainsFunc(q.aliases, func(x provider.Alias) bool { return x.Requested.Match(q.address) })
+}
+
+// authorizationError returns nil if the caller has access to the stored address.
+// Otherwise, it returns a refusal, or err without the names of other providers. If
+// nothing was found and the caller has no access to the requested address, it returns a
+// refusal instead of a not-found error.
+func (q query) authorizationError(stored provider.Address, err error) error {
+	switch {
+	case err == nil && !q.caller.MayRead(stored):
+		return q.refusal(stored)
+	case isAbsent(err) && !q.caller.MayRead(q.address):
+		return q.refusal(q.address)
+	}
+	return q.withoutForeignAddress(err)
+}
+
+// withoutForeignAddress replaces an error that contains the address of a different
+// provider, unless the caller can read that provider.
+func (q query) withoutForeignAddress(err error) error {
+	if !isForeign(err) || q.caller.MayRead(foreignTo(err)) {
+		return err
+	}
+	status, text := statusOf(q.notFound())
+	return because(err, status, text)
+}
+
+// notFound returns the error for a provider or module that is in no repository.
+func (q query) notFound() error {
+	if q.isModule() {
+		return because(provider.ErrProviderNotFound, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
+	}
+	return fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
+}
+
+// refusal returns the error for a caller without access to a stored address. Only the
+// log contains the address.
+func (q query) refusal(stored provider.Address) error {
+	reason := fmt.Errorf("stored as %s", stored)
+	if stored.Host == "" {
+		reason = errors.New("the stored address is unknown; only callers with access to all addresses can read the content")
+	}
+	switch {
+	case q.byLink:
+		return because(fmt.Errorf("%w: %w", access.ErrDenied, reason), http.StatusForbidden, linkRefused)
+	case q.caller.Name == "":
+		return because(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", q.address))
+	}
+	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", q.address))
+}
+
+// errForeignModule means that a repository contains a different module.
+var errForeignModule = errors.New("the repository contains a different module")
+
+// isForeign reports whether an error means that a release belongs to a different
+// provider or module.
+func isForeign(err error) bool {
+	_, is := errors.AsType[*repository.ProviderMismatchError](err)
+	return is || errors.Is(err, errForeignModule)
+}
+
+// aliasAdvice returns a recommendation to add an alias, or "" if no alias would allow
+// the release of the different provider.
+func aliasAdvice(err error) string {
+	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
+		if alias, ok := foreign.Alias(); ok {
+			return fmt.Sprintf("; to serve the stored provider instead, add --alias %s", alias)
+		}
+	}
+	return ""
+}
+
+// foreignTo returns the address of the different provider that err reports, or zero if
+// the address is unknown.
+func foreignTo(err error) (stored provider.Address) {
+	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
+		stored, _ = provider.ParseAddress(foreign.Provider)
+	}
+	return stored
+}
