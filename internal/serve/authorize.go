@@ -43,10 +43,11 @@ func (s *Server) authorize(x *exchange) error {
 func (x *exchange) parseRelease() (err error) {
 	text := x.r.PathValue("VERSION")
 	if file := x.r.PathValue("FILE"); file != "" {
-		isJSON := false
-		if text, isJSON = strings.CutSuffix(file, ".json"); !isJSON {
+		name, isJSON := strings.CutSuffix(file, ".json")
+		if !isJSON {
 			return errUnknownPath
 		}
+		text = name
 	}
 	if text == "" {
 		return nil

@@ -258,7 +258,7 @@ func (rc *repositoryCache) index(ctx context.Context, q query, v provider.Versio
 		}
 		return i, listed.merge(read), err
 	}
-	if err = q.authorizationError(known.stored, err); err != nil {
+	if err := q.authorizationError(known.stored, err); err != nil {
 		return index{}, listed, err
 	}
 	return index{listing: known}, listed, fmt.Errorf("%w: %s %s: %s", provider.ErrVersionNotFound, q.address, v, provider.SomeVersions(known.versions))

@@ -251,7 +251,7 @@ func (rc *repositoryCache) pendingSummary(ctx context.Context, q query, known li
 			return brokenSummary(v, "its index is missing or damaged"), nil
 		}
 		if err := found.CheckFormat(known.subject); err != nil {
-			return brokenSummary(v, clip(err.Error(), longText)), nil //nolint:nilerr // the result describes the problem
+			return brokenSummary(v, clip(err.Error(), longText)), nil
 		}
 		i := index{Inspection: found, listing: known, version: v}
 		if i.stored, err = q.ownerOf(found, known.unannotated); err != nil {

@@ -121,7 +121,9 @@ func ModuleAddress(repository string) Address { return Address{Type: repository}
 // IsRegistryModule reports whether the address identifies a module in a module registry,
 // as module.Address.InRegistry returns it: its type is NAME/SYSTEM. If all other parts
 // are empty, the address of the module is unknown.
-func (a Address) IsRegistryModule() bool { return a.Host != "" && strings.Contains(a.Type, "/") || a.Type == "/" }
+func (a Address) IsRegistryModule() bool {
+	return a.Host != "" && strings.Contains(a.Type, "/") || a.Type == "/"
+}
 
 // IsModule reports whether the address is a [ModuleAddress].
 func (a Address) IsModule() bool { return a.Host == "" && a.Type != "" }
