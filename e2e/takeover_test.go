@@ -64,7 +64,7 @@ func TestTakeover(t *testing.T) {
 	if output := tofuOCI(0, "mirror", "acme/drill", "--to", unpinned); !strings.Contains(output, "the key has changed: the existing version 1.0.0") {
 		t.Errorf("unexpected output for the unpinned mirror:\n%s", output)
 	}
-	tofuOCI(4, "trust", "check", "acme/drill", "--from", unpinned, "--trust", pins)
+	tofuOCI(4, "verify", "acme/drill", "--all", "--from", unpinned, "--trust", pins)
 	tofuOCI(4, "pull", "acme/drill", "--from", unpinned, "--trust", pins, "--dir", t.TempDir())
 
 	// 3. Replace the zip, the checksums, the signature, and the keys in the OCI

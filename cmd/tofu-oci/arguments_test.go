@@ -48,7 +48,7 @@ func TestFlagOrder(t *testing.T) {
 		{"help before a command", "--help mirror", "mirror --help"},
 		{"help alone", "help", "--help"},
 		{"a command of a command", "cache info --output json", "cache info --output json --"},
-		{"its flags last", "trust check x --all --from D", "trust check --all --from D -- x"},
+		{"its flags last", "trust init x --all --from D", "trust init --all --from D -- x"},
 		{"none of its commands", "cache", "cache --help"},
 		{"its help", "cache info --cache D -h", "cache info --help"},
 		{"help for it", "help cache info", "cache info --help"},

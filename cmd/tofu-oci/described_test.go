@@ -96,7 +96,7 @@ func TestArguments(t *testing.T) {
 		commandline.Programs:    {"exec"},
 		commandline.Providers: {
 			"mirror", "pull", "copy", "list", "promote", "deny", "lock", "verify", "gate run", "bundle create", "bundle inventory", "trust init",
-			"trust check", "doctor",
+			"doctor",
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 
 	"github.com/urfave/cli/v2"
@@ -13,7 +12,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -22,7 +20,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
-	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -30,7 +27,6 @@ import (
 func listCommand() *cli.Command {
 	return newCommand("list", listing(list), []cli.Flag{
 		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
-		&cli.StringFlag{Name: "server", Category: commandline.GroupSelection, Usage: "`URL`: list the contents of a tofu-oci server"},
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 		historyFlag(),
 		sourcesFlag(),
@@ -57,8 +53,6 @@ func list(cmd *command) error {
 		return err
 	}
 	switch {
-	case cmd.c.IsSet("server"):
-		return listServer(cmd)
 	case cmd.c.Bool("pending") && (cmd.c.NArg() != 1 || cmd.c.IsSet("sources")):
 		return listAllPending(cmd)
 	case !cmd.c.Args().Present():
@@ -208,7 +202,7 @@ func readProviders(c *cli.Context, invalid func(error)) (known []provider.Addres
 // listProviders prints the providers in the --from repositories.
 func listProviders(cmd *command) error {
 	if !cmd.c.IsSet("from") {
-		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO or --server URL; see tofu-oci list --help")
+		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO; see tofu-oci list --help")
 	}
 	l, err := cmd.catalogListing()
 	if err != nil {
@@ -292,68 +286,4 @@ func listPending(cmd *command, r provider.Requirement) error {
 	}
 	src := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil }, cmd.aliases...)
 	return listVersion(cmd, src, r.Address, v)
-}
-
-// serverClient returns a client for the server of --server, and the token for the
-// server's host that the client uses, if any.
-func serverClient(cmd *command) (client *api.Client, token origin.Token, err error) {
-	u, err := url.Parse(cmd.c.String("server"))
-	if err != nil {
-		return nil, token, usagef("invalid --server: want a URL, such as https://tofu.example.com")
-	}
-	o := api.ClientOptions{HTTP: cmd.http, URL: u, PlainHTTP: cmd.c.StringSlice("plain-http")}
-	client, err = api.NewClient(o)
-	if err != nil {
-		return nil, token, flagError("server", err)
-	}
-	host, err := provider.ParseHost(client.Host())
-	if err != nil {
-		return client, token, nil //nolint:nilerr // an address such as [::1] cannot have a token
-	}
-	if token, err = cmd.token(cmd.c.Context, host); err != nil {
-		return nil, token, err
-	}
-	o.Token = token.Value
-	client, err = api.NewClient(o)
-	return client, token, err
-}
-
-// listServer prints the providers of a server, the versions of a provider, or the
-// contents of a version.
-func listServer(cmd *command) error {
-	client, token, err := serverClient(cmd)
-	if err != nil {
-		return err
-	}
-	return token.Refused(listServed(cmd, client))
-}
-
-func listServed(cmd *command, client *api.Client) error {
-	if !cmd.c.Args().Present() {
-		found, err := client.Providers(cmd.c.Context, "")
-		if err != nil {
-			return err
-		}
-		return cmd.out.ListServedProviders(found)
-	}
-	r, err := requiredProvider(cmd)
-	if err != nil {
-		return err
-	}
-	if v, exact := r.Constraint.Exact(); exact {
-		release, err := client.Version(cmd.c.Context, r.Address, v)
-		if err != nil {
-			return err
-		}
-		return cmd.out.ListServed(release)
-	}
-	found, err := client.Provider(cmd.c.Context, r.Address)
-	if err != nil {
-		return err
-	}
-	versions, err := found.Select(r)
-	if err != nil {
-		return err
-	}
-	return cmd.out.ListServedVersions(r.Address, versions)
 }

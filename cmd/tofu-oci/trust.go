@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
@@ -28,17 +26,14 @@ func trustCommand() *cli.Command {
 		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{aliasFlag()})
-	initialize := func(cmd *command) error { return inspectReleases(cmd, 1, truster.init) }
-	check := func(cmd *command) error { return inspectReleases(cmd, 0, truster.check) }
 	return &cli.Command{Name: "trust", Subcommands: []*cli.Command{
-		newCommand("init", initialize, selection, []cli.Flag{keyringFlag(), trustFileFlag("write the trust file to `FILE`")}, networkFlags(), outputFlags()),
-		newCommand("check", check, selection, trustFlags(), networkFlags(), outputFlags()),
+		newCommand("init", trustInit, selection, []cli.Flag{keyringFlag(), trustFileFlag("write the trust file to `FILE`")}, networkFlags(), outputFlags()),
 	}}
 }
 
-// inspectReleases calls run for the selected releases. By default, it selects the given
-// number of versions, or all versions if the number is zero.
-func inspectReleases(cmd *command, versions int, run func(truster) error) error {
+// trustInit writes a trust file that pins providers to the keys that signed their
+// releases.
+func trustInit(cmd *command) error {
 	wanted, err := requiredProviders(cmd)
 	if err != nil {
 		return err
@@ -46,26 +41,14 @@ func inspectReleases(cmd *command, versions int, run func(truster) error) error 
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	if cmd.latest, err = latest(cmd.c, versions); err != nil {
+	if cmd.latest, err = latest(cmd.c, 1); err != nil {
 		return err
 	}
 	src, err := cmd.source()
 	if err != nil {
 		return err
 	}
-	return run(truster{cmd, src, wanted})
-}
-
-// truster runs trust init and trust check.
-type truster struct {
-	*command
-	src    provider.Source
-	wanted []provider.Requirement
-}
-
-// init writes a trust file that pins providers to the keys that signed their releases.
-func (t truster) init() error {
-	path := t.c.String("trust")
+	path := cmd.c.String("trust")
 	if path == "" {
 		return usagef("missing --trust: specify the FILE to write")
 	}
@@ -78,22 +61,8 @@ func (t truster) init() error {
 		return err
 	}
 	defer file.Discard()
-	p, err := t.keyringPolicy()
+	rules, err := cmd.pinAll(src, wanted)
 	if err != nil {
-		return err
-	}
-	var rules trust.Rules
-	for _, r := range t.wanted {
-		rule, err := t.pin(t.c.Context, p, r)
-		if err != nil {
-			t.out.Failed(r, provider.Version{}, "", err)
-			continue
-		}
-		rules = append(rules, rule)
-	}
-	// Don't write an incomplete file, because it would not show that providers are
-	// missing.
-	if err := t.out.Finish(); err != nil {
 		return err
 	}
 	if _, err := trust.ParseRules(path, rules.Bytes()); err != nil {
@@ -107,63 +76,53 @@ func (t truster) init() error {
 		return exists
 	}
 	if err == nil {
-		t.out.Note("wrote %s; compare the fingerprints with the ones that the authors publish", path)
+		cmd.out.Note("wrote %s; compare the fingerprints with the ones that the authors publish", path)
 	}
 	return err
 }
 
+// pinAll returns a rule for each requirement. If one fails, it returns an error, because
+// an incomplete file would not show that providers are missing.
+func (cmd *command) pinAll(src provider.Source, wanted []provider.Requirement) (trust.Rules, error) {
+	p, err := cmd.keyringPolicy()
+	if err != nil {
+		return nil, err
+	}
+	var rules trust.Rules
+	for _, r := range wanted {
+		rule, err := cmd.pin(src, p, r)
+		if err != nil {
+			cmd.out.Failed(r, provider.Version{}, "", err)
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	return rules, cmd.out.Finish()
+}
+
 // pin returns a rule with the keys that signed the releases that a requirement selects.
-func (t truster) pin(ctx context.Context, p trust.Policy, r provider.Requirement) (trust.Rule, error) {
+func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirement) (trust.Rule, error) {
+	ctx := cmd.c.Context
+	versions, err := source.Resolve(ctx, src, r, cmd.latest)
+	if err != nil {
+		return trust.Rule{}, err
+	}
 	var releases []provider.Release
-	versions, err := source.Resolve(ctx, t.src, r, t.latest)
 	for _, v := range versions {
-		release, err := t.src.Release(ctx, r.Address, v)
+		release, err := src.Release(ctx, r.Address, v)
 		if err != nil {
 			return trust.Rule{}, err
 		}
 		releases = append(releases, release)
 	}
-	if err != nil {
-		return trust.Rule{}, err
-	}
 	rule, verdicts, err := p.PinSigners(ctx, r.Address, releases...)
 	if err == nil {
 		for i, verdict := range verdicts {
 			text := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1)
-			t.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
+			cmd.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
 		}
 	}
 	return rule, err
-}
-
-// check reports the releases that do not meet the signature policy.
-func (t truster) check() error {
-	refused := false
-	for _, r := range t.wanted {
-		versions, err := source.Resolve(t.c.Context, t.src, r, t.latest)
-		if err != nil {
-			t.out.Failed(r, provider.Version{}, "", err)
-		}
-		for _, v := range versions {
-			var verdict provider.Verdict
-			release, err := t.src.Release(t.c.Context, r.Address, v)
-			if err == nil {
-				verdict, err = t.policy.Verify(t.c.Context, release)
-			}
-			if err != nil {
-				_, is := errors.AsType[*trust.RefusedError](err)
-				refused = refused || is
-				t.out.Failed(r, v, "", err)
-				continue
-			}
-			t.out.SignatureChecked(r.Address, v, verdict, verdict.String())
-		}
-	}
-	err := t.out.Finish()
-	if refused {
-		return &explain.ExitError{Code: explain.ExitUnverified}
-	}
-	return errors.Join(err, t.c.Context.Err())
 }
 
 // trustFlags returns the flags of commands that verify signatures.

@@ -43,8 +43,7 @@ func TestLogin(t *testing.T) {
 	b.follow("#results tbody a")
 	b.follow(`a[href$="/` + newest + `"]`)
 	b.checkPage()
-	b.follow(`a[href*="/components/"]`)
-	b.downloadsSBOM(`a[download]`)
+	b.downloadsSBOM(sbomLink)
 }
 
 // whenAsked responds to the browser's authentication prompt. The returned function

@@ -46,7 +46,7 @@ var completed = []struct {
 	{line: "tofu-oci cache ", all: []string{"info", "prune"}},
 	{line: "tofu-oci cache prune --max-", all: []string{"--max-age", "--max-size"}},
 	{line: "tofu-oci cache prune --max-age 1d --dry", all: []string{"--dry-run"}},
-	{line: "tofu-oci trust ", all: []string{"check", "init"}},
+	{line: "tofu-oci trust ", all: []string{"init"}},
 	{line: "tofu-oci completion ", all: []string{"bash", "fish", "powershell", "zsh"}},
 	{line: "tofu-oci exec -- ba", some: []string{"bash"}},
 	{line: "tofu-oci exec --from x -- cat place", all: []string{"places", "placement"}},

@@ -24,7 +24,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/networkmirror"
 	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/internal/serve"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -187,7 +186,6 @@ var hints = []struct {
 	{isA[*lock.HashError], "compare the hashes with the checksums of the origin registry first; if the locked hashes are wrong, remove the provider's block from the lock file"},
 	{errorIs(lock.ErrIncomplete), "set the variables in module sources with TF_VAR_NAME or a .auto.tfvars file, or run tofu get with their values; then lock again"},
 	{errorIs(lock.ErrLocked), "change the constraint, or select a newer version with tofu-oci lock --upgrade"},
-	{errorIs(api.ErrNoAPI), "specify the server's base URL, without /api; older servers have no API"},
 	{errorIs(lock.ErrNotLocked), "add the required providers with tofu-oci lock"},
 	{errorIs(lock.ErrNoFile), "write a lock file with tofu-oci lock, or specify a lock file, a directory that contains one, or a quoted pattern such as 'live/**/.terraform.lock.hcl'"},
 	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects the file, too"},

@@ -29,7 +29,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/networkmirror"
 	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
 	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
@@ -72,12 +71,10 @@ var exported = map[string]struct {
 	"artifact.FormatError":             {&artifact.FormatError{}, provider.Malformed},
 	"builddir.PackageError":            {&builddir.PackageError{}, provider.Unverified},
 	"cliconfig.MergeError":             {&cliconfig.MergeError{}, provider.Conflict},
-	"api.ErrNoSBOM":                    {api.ErrNoSBOM, provider.Refused},
 	"bundle.DamagedError":              {&bundle.DamagedError{Err: provider.Errorf(provider.Unverified, "damaged")}, provider.Unverified},
 	"bundle.MissingPartError":          {&bundle.MissingPartError{}, provider.NotFound},
 	"bundle.ErrIncomplete":             {bundle.ErrIncomplete, provider.Unknown},
 	"catalog.ErrTemplate":              {catalog.ErrTemplate, provider.Misuse},
-	"api.ErrNoAPI":                     {api.ErrNoAPI, provider.NotFound},
 	"repository.ErrNoCatalog":          {repository.ErrNoCatalog, provider.Refused},
 	"builddir.ErrSums":                 {builddir.ErrSums, provider.Unverified},
 	"repository.ErrNoLayout":           {repository.ErrNoLayout, provider.NotFound},

@@ -30,10 +30,10 @@ var documents = map[string]struct {
 	form any
 	of   string
 }{
-	"results":          {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, module pull, bundle create, bundle import, trust check, and trust init"},
+	"results":          {document[Item, runSummary]{}, "mirror, publish, pull, copy, promote, deny, module mirror, module pull, bundle create, bundle import, and trust init"},
 	"error":            {document[none, errorSummary]{}, "any command that fails without results"},
 	"module":           {document[ModuleItem, none]{}, "module push"},
-	"list-providers":   {document[ProviderItem, repositorySummary]{}, "list without PROVIDER"},
+	"list-providers":   {document[providerItem, repositorySummary]{}, "list without PROVIDER"},
 	"list-modules":     {document[moduleItem, repositorySummary]{}, "module list without MODULE"},
 	"list-versions":    {document[versionItem, listSummary]{}, "list PROVIDER"},
 	"list-release":     {document[releaseItem, none]{}, "list PROVIDER@VERSION"},

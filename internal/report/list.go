@@ -9,7 +9,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -27,18 +26,11 @@ type versionItem struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
 	Tag      string `json:"tag,omitempty"`
-	// Status and Findings are the results of --check-level. With --server, Problem is
-	// set instead of Findings.
+	// Status and Findings are the results of --check-level.
 	Status   string            `json:"status,omitempty"`
-	Problem  string            `json:"problem,omitempty"`
 	Findings []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the status is unknown.
 	Error *outcome.ErrorItem `json:"error,omitempty"`
-	// Published, Platforms, Size, and Signed are set only with --server.
-	Published string   `json:"published,omitempty"`
-	Platforms []string `json:"platforms,omitempty"`
-	Size      int64    `json:"size,omitempty"`
-	Signed    *bool    `json:"signed,omitempty"`
 }
 
 // listSummary is the summary that list prints for a PROVIDER.
@@ -113,12 +105,6 @@ type releaseItem struct {
 	Packages   []PackageItem          `json:"packages"`
 	Evidence   []EvidenceItem         `json:"evidence"`
 	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
-	// Status, Problem, Findings, and Lock are set only with --server. Lock is the
-	// provider's block in a lock file.
-	Status   string            `json:"status,omitempty"`
-	Problem  string            `json:"problem,omitempty"`
-	Findings []finding.Finding `json:"findings,omitempty"`
-	Lock     string            `json:"lock,omitempty"`
 
 	// verdict describes the signature in one line.
 	verdict string
@@ -140,10 +126,6 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 	if refused != nil && i.Signature != nil {
 		i.Signature.Refused = refused.Problem
 	}
-	return o.printRelease(i)
-}
-
-func (o *Report) printRelease(i releaseItem) error {
 	lines := []string{i.Provider + " " + i.Version}
 	if i.Published != "" {
 		lines = append(lines, "published "+i.Published)
@@ -154,16 +136,13 @@ func (o *Report) printRelease(i releaseItem) error {
 	if len(i.Protocols) > 0 {
 		lines = append(lines, "protocols "+strings.Join(i.Protocols, ", "))
 	}
-	if i.Problem != "" {
-		lines = append(lines, i.Status+": "+i.Problem)
-	}
 	lines = append(lines, i.verdict)
 	if i.Signature != nil && i.Signature.Refused != "" {
 		lines = append(lines, "refused: "+i.Signature.Refused)
 	}
 	var rows []string
 	for _, p := range i.Packages {
-		rows = append(rows, cells(p.Platform, p.Filename, p.size(), p.Digest, cmp.Or(p.H1, p.Problem)))
+		rows = append(rows, cells(p.Platform, p.Filename, p.size(), p.Digest, p.H1))
 	}
 	for _, e := range i.Evidence {
 		kind := "evidence"
@@ -172,18 +151,13 @@ func (o *Report) printRelease(i releaseItem) error {
 		}
 		rows = append(rows, cells(kind, e.Name, Size(e.Size), e.MediaType, e.Platform))
 	}
-	for _, f := range i.Findings {
-		rows = append(rows, cells(string(f.Severity), f.Code, "", f.Message, f.Platform))
-	}
 	return printItems(o, "list-release", []releaseItem{i}, none{}, joinLines(lines)+o.table(rows))
 }
 
-// ProviderItem is an item that list prints if no PROVIDER is specified.
-type ProviderItem struct {
+// providerItem is an item that list prints if no PROVIDER is specified.
+type providerItem struct {
 	Provider   string `json:"provider"`
 	Repository string `json:"repository,omitempty"`
-	// Latest is the newest version. It is set only with --server.
-	Latest string `json:"latest,omitempty"`
 }
 
 // repositorySummary is the summary for lists of a template's repositories.
@@ -194,22 +168,15 @@ type repositorySummary struct {
 
 // ListProviders prints providers, sorted by address.
 func (o *Report) ListProviders(t template.Template, l catalog.Listing) error {
-	var items []ProviderItem
+	var items []providerItem
+	var names []string
 	for _, e := range l.Entries {
-		items = append(items, ProviderItem{Provider: e.Address.String(), Repository: e.Reference.String()})
+		items = append(items, providerItem{Provider: e.Address.String(), Repository: e.Reference.String()})
+		names = append(names, e.Address.String())
 	}
 	unknown := o.Unknown(l)
 	if len(items) == 0 {
 		o.Note("no providers in the repositories of %s", t.Redacted())
-	}
-	return o.PrintProviders(items, unknown)
-}
-
-// PrintProviders prints providers in the given order.
-func (o *Report) PrintProviders(items []ProviderItem, unknown []string) error {
-	var names []string
-	for _, i := range items {
-		names = append(names, i.Provider)
 	}
 	return printItems(o, "list-providers", items, repositorySummary{unknown}, joinLines(names))
 }
@@ -252,65 +219,4 @@ func (o *Report) Unknown(l catalog.Listing) []string {
 		o.Note("not listed, because their provider is unknown: %s", some)
 	}
 	return unknown
-}
-
-// ListServedProviders prints a server's providers.
-func (o *Report) ListServedProviders(found api.Providers) error {
-	for _, warning := range found.Warnings {
-		o.Note("%s", OneLine(warning))
-	}
-	var items []ProviderItem
-	for _, p := range found.Providers {
-		items = append(items, ProviderItem{Provider: p.Address, Repository: p.Repository, Latest: p.Latest})
-	}
-	return o.PrintProviders(items, nil)
-}
-
-// ListServedVersions prints the versions of a provider on a server, newest first.
-func (o *Report) ListServedVersions(a provider.Address, versions []api.VersionRef) error {
-	var items []versionItem
-	var lines []string
-	for _, v := range versions {
-		i := versionItem{
-			Provider: a.String(), Version: v.Version, Tag: v.Tag, Status: v.Status, Problem: v.Problem,
-			Platforms: v.Platforms, Size: v.Size, Signed: v.Signed,
-		}
-		if v.Published != nil {
-			i.Published = dateText(*v.Published)
-		}
-		items = append(items, i)
-		line := v.Version
-		if v.Status != api.StatusComplete {
-			line += "  " + v.Status + ": " + v.Problem
-		}
-		lines = append(lines, line)
-	}
-	return printItems(o, "list-versions", items, listSummary{}, joinLines(lines))
-}
-
-// ListServed prints a server's description of a release.
-func (o *Report) ListServed(r api.Version) error {
-	i := releaseItem{
-		Provider: r.Provider.Address, Version: r.Version, Repository: r.Provider.Repository, Tag: r.Tag, Digest: r.Digest, Protocols: r.Protocols,
-		Evidence: []EvidenceItem{}, Status: r.Status, Problem: r.Problem, Findings: r.Findings, Lock: r.Lock, verdict: "not verified: " + r.Unverified,
-	}
-	if r.Published != nil {
-		i.Published = dateText(*r.Published)
-	}
-	if v := r.Verdict; v != nil {
-		i.verdict = v.Text
-		i.Signature = &outcome.SignatureItem{Verdict: v.State, Fingerprint: cmp.Or(v.Keys...), Warning: cmp.Or(v.Warnings...), Refused: v.Refused}
-	}
-	documents := func(referrer bool, all []api.Document) {
-		for _, d := range all {
-			i.Evidence = append(i.Evidence, EvidenceItem{Name: d.Name, Kind: d.Kind, MediaType: d.MediaType, Size: d.Size, Platform: d.Platform, Referrer: referrer})
-		}
-	}
-	documents(false, r.Evidence)
-	for _, p := range r.Packages {
-		i.Packages = append(i.Packages, PackageItem{Platform: p.Platform, Filename: p.Filename, Digest: p.Digest, Size: p.Size, H1: p.H1, H1Unpacked: p.H1Unpacked, Problem: p.Problem})
-		documents(false, p.Documents)
-	}
-	documents(true, r.Referrers)
-	return o.printRelease(i)
 }

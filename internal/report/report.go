@@ -214,8 +214,6 @@ type PackageItem struct {
 	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in
 	// lists and dry runs.
 	Action string `json:"action,omitempty"`
-	// Problem explains why a server cannot serve the package.
-	Problem string `json:"problem,omitempty"`
 	// Warning explains why OpenTofu cannot start the package.
 	Warning string `json:"warning,omitempty"`
 	// Path is the path of a pulled package.

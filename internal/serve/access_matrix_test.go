@@ -128,7 +128,6 @@ func (v matrixView) routes(document string) map[string]int {
 		shown := v.shown + "/acme/rocket"
 		for _, below := range []string{"/api/v1/providers/", "/providers/"} {
 			paths[below+shown], paths[below+shown+"/1.0.0"], paths[below+shown+"/1.1.0"] = 200, 200, 404
-			paths[below+shown+"/1.0.0/components/"+document] = 404 // the document is not an SBOM
 		}
 		paths["/api/v1/providers/"+shown+"/1.0.0/documents/"+document] = 200
 	}

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -99,7 +98,7 @@ func newCache[K comparable, V any](f freshness, name string, size int64, weigh f
 // isDefinitive reports whether an error means that a value doesn't exist. Such an error
 // can be cached.
 func isDefinitive(err error) bool {
-	return isAbsent(err) || repository.IsUnknownProvider(err) || errors.Is(err, api.ErrNoSBOM)
+	return isAbsent(err) || repository.IsUnknownProvider(err)
 }
 
 // get returns the cached value, or calls fetch.

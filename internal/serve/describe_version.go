@@ -2,7 +2,6 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -171,9 +170,6 @@ func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	for n := range documents {
 		d := &documents[n]
 		d.URL = x.versionURL("documents", d.Digest)
-		if d.Kind == string(provider.KindSBOM) {
-			d.Components = x.versionURL("components", d.Digest)
-		}
 	}
 	return documents
 }
@@ -217,27 +213,26 @@ func requirementOf(x *exchange) string {
 `, x.query.shown.Type, source, x.version)
 }
 
-// releaseDocument returns the requested document, its repository, and the version that
-// the document describes.
-func (s *Server) releaseDocument(x *exchange) (d api.Document, repo repository.Reader, described api.VersionRef, err error) {
+// releaseDocument returns the requested document and its repository.
+func (s *Server) releaseDocument(x *exchange) (d api.Document, repo repository.Reader, err error) {
 	found, err := s.release(x)
-	all, repo, described := found.summary.documentsOfAll(), found.summary.repo, found.summary.VersionRef
+	all, repo := found.summary.documentsOfAll(), found.summary.repo
 	if err != nil {
-		return d, nil, described, err
+		return d, nil, err
 	}
 	x.setCacheHeaders(found.state)
 	is := func(d api.Document) bool { return d.Digest == x.r.PathValue("DIGEST") }
 	if repo != nil && !slices.ContainsFunc(all, is) {
 		r, err := s.repos.report(x.r.Context(), x.query, found.index)
 		if err != nil {
-			return d, nil, described, err
+			return d, nil, err
 		}
 		all = r.Referrers
 	}
 	if i := slices.IndexFunc(all, is); i >= 0 {
-		return all[i], repo, described, nil
+		return all[i], repo, nil
 	}
-	return d, nil, described, &problem{http.StatusNotFound, "the release has no document with this digest"}
+	return d, nil, &problem{http.StatusNotFound, "the release has no document with this digest"}
 }
 
 func descriptorOf(d api.Document) ocispec.Descriptor {
@@ -254,7 +249,7 @@ var documentTypes = []string{
 
 // apiDocument responds with a verified document of a release.
 func (s *Server) apiDocument(x *exchange) error {
-	d, repo, _, err := s.releaseDocument(x)
+	d, repo, err := s.releaseDocument(x)
 	if err != nil {
 		return err
 	}
@@ -271,43 +266,4 @@ func (s *Server) apiDocument(x *exchange) error {
 		ctx: x.r.Context(), size: d.Size, digest: digest.Digest(d.Digest), name: d.Name,
 		open: func(ctx context.Context) (io.ReadCloser, error) { return openBlob(ctx, repo, descriptorOf(d), d.Name) },
 	})
-}
-
-// components contains the components in an SBOM. It also contains the SBOM's document
-// and the version that the SBOM describes.
-type components struct {
-	api.SBOM
-	version  api.Version
-	document api.Document
-}
-
-// describeComponents returns the components in the requested SBOM. Each SBOM is read only
-// once.
-func (s *Server) describeComponents(x *exchange) (none components, err error) {
-	d, repo, described, err := s.releaseDocument(x)
-	switch {
-	case err != nil:
-		return none, err
-	case d.Kind != string(provider.KindSBOM):
-		return none, &problem{http.StatusNotFound, "the document is not a software bill of materials"}
-	case d.Size > api.MaxSBOM:
-		return none, &problem{http.StatusUnprocessableEntity, "the document is too large to be displayed; download it instead"}
-	}
-	bom, _, err := s.repos.sboms.get(x.r.Context(), digest.Digest(d.Digest), func(ctx context.Context) (api.SBOM, error) {
-		body, err := repository.Verified(ctx, repo, descriptorOf(d), d.Name)
-		if err != nil {
-			return api.SBOM{}, err
-		}
-		defer body.Close()
-		data, err := io.ReadAll(io.LimitReader(body, api.MaxSBOM+1))
-		if err != nil {
-			return api.SBOM{}, err
-		}
-		return api.ParseSBOM(data)
-	})
-	if errors.Is(err, api.ErrNoSBOM) {
-		err = because(err, http.StatusUnprocessableEntity, err.Error())
-	}
-	version := api.Version{Provider: x.query.ref(x.base, "", ""), VersionRef: described}
-	return components{bom, version, x.withURLs([]api.Document{d})[0]}, err
 }

@@ -20,10 +20,10 @@
 //	/v1/modules/[HOST/]NAMESPACE/NAME/SYSTEM/versions, VERSION/download
 //	/module-archive/TOKEN/HOST/NAMESPACE/NAME/SYSTEM/VERSION/FILENAME
 //	/api/v1/providers, /api/v1/providers/HOST/NAMESPACE/TYPE, …/VERSION
-//	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST, components/DIGEST
+//	/api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/documents/DIGEST
 //	/api/v1/modules, /api/v1/modules/HOST/NAMESPACE/NAME/SYSTEM
 //	/modules, /modules/HOST/NAMESPACE/NAME/SYSTEM
-//	/, /providers/HOST/NAMESPACE/TYPE, …/VERSION, …/VERSION/components/DIGEST
+//	/, /providers/HOST/NAMESPACE/TYPE, …/VERSION
 //	/static/HASH/FILE, /login
 //	/healthz, /readyz
 //

@@ -51,10 +51,6 @@ func renderModules(_ *Server, f page.Frame, x *exchange, found api.Modules, numb
 	return f.ModuleList(x.r.URL.Query().Get("search"), found, position)
 }
 
-func renderComponents(_ *Server, f page.Frame, _ *exchange, found components, number int) ([]byte, error) {
-	return f.Components(found.version, found.document, found.SBOM, number)
-}
-
 // static responds with a static asset. If the path contains the hash of a different
 // program version, as during a rolling update of replicas, the asset must not be
 // cached.

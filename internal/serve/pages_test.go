@@ -41,7 +41,6 @@ func TestPages(t *testing.T) {
 			"required_providers", "hashes = [", "h1:47DEQpj8HBSa", "5.0, 6.0", "Signed, key not pinned", "acme &lt;acme@example.com&gt;", "No problems found",
 		}},
 		{rocketPage + "/1.0.1", 404, []string{"<h1>Not Found</h1>", "1.0.1"}},
-		{rocketPage + "/1.0.0/components/" + digest.String(), 404, []string{"no document with this digest"}},
 		{"/providers/registry.opentofu.org/acme/plane", 404, []string{"acme/plane"}},
 		{"/providers/Registry/acme/plane", 404, []string{"invalid host in the path"}},
 		{"/login", 303, nil},

@@ -4,7 +4,6 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
-	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -33,7 +32,6 @@ type repositoryCache struct {
 	reports   *cache[key, report]
 	missing   *cache[key, []string]
 	pending   *cache[key, summary]
-	sboms     *cache[digest.Digest, api.SBOM]
 	// health reports whether the registries respond.
 	health *cache[struct{}, bool]
 	synced *cache[struct{}, syncResult]
@@ -83,7 +81,6 @@ func newRepositoryCache(o Options) *repositoryCache {
 		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
 		missing:   newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
 		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
-		sboms:     newCache[digest.Digest](forever, "components", o.Memory/16, func(s api.SBOM) int64 { return int64(len(s.Components)) * 192 }),
 		health:    newCache[struct{}](changing, "health", o.Memory/32, func(bool) int64 { return 0 }),
 		synced:    newCache[struct{}](changing, "sync", o.Memory, func(r syncResult) int64 { return int64(len(r.items)) * 256 }),
 	}

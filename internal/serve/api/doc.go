@@ -1,8 +1,7 @@
 // Package api defines a server's API below /api/v1. It contains the types of the
-// responses, the OpenAPI description, and a [Client].
+// responses and the OpenAPI description.
 //
-// Package serve creates the responses, and package page renders them. The client limits
-// the size of responses, but doesn't verify their content.
+// Package serve creates the responses, and package page renders them.
 //
 // Dates are in RFC 3339 format, sizes are in bytes, and fields without a known value
 // are omitted. Strings are untrusted and must be escaped for output.

@@ -1,10 +1,6 @@
 package api
 
-import (
-	"time"
-
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
-)
+import "time"
 
 // Providers is a page of a server's providers. The request is GET /api/v1/providers.
 type Providers struct {
@@ -58,32 +54,6 @@ type Provider struct {
 	Installation string `json:"installation,omitempty"`
 	// Stale reports whether the data is outdated because the repository is unreachable.
 	Stale bool `json:"stale,omitempty"`
-}
-
-// Select returns the versions that meet a constraint, newest first. Without a
-// constraint, it returns all versions, including pre-releases.
-func (p Provider) Select(r provider.Requirement) ([]VersionRef, error) {
-	refs := map[provider.Version]VersionRef{}
-	var versions []provider.Version
-	for _, ref := range p.Versions {
-		if v, err := provider.ParseVersion(ref.Version); err == nil {
-			refs[v], versions = ref, append(versions, v)
-		}
-	}
-	versions = provider.NewestFirst(versions)
-	if !r.Constraint.IsZero() {
-		var err error
-		if versions, err = r.Select(versions, 0); err != nil {
-			return nil, err
-		}
-	}
-	selected := []VersionRef{}
-	for _, v := range versions {
-		ref := refs[v]
-		ref.URL = ""
-		selected = append(selected, ref)
-	}
-	return selected, nil
 }
 
 // Statuses of a version.

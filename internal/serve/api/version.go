@@ -107,8 +107,6 @@ type Document struct {
 	Platform string `json:"platform,omitempty"`
 	// URL is the download URL. It is empty if the version is pending.
 	URL string `json:"url,omitempty"`
-	// Components is the URL of the [SBOM]. It is empty if the document is not an SBOM.
-	Components string `json:"components,omitempty"`
 }
 
 // Verdict is the result of verifying a release's signature.
@@ -125,23 +123,4 @@ type Verdict struct {
 	// Refused explains why the policy rejects the release. It is empty if the policy
 	// accepts the release.
 	Refused string `json:"refused,omitempty"`
-}
-
-// SBOM contains the components of a software bill of materials. The request is GET
-// /api/v1/providers/HOST/NAMESPACE/TYPE/VERSION/components/DIGEST.
-type SBOM struct {
-	// Format is "SPDX" or "CycloneDX", followed by its version.
-	Format string `json:"format"`
-	// Components are sorted by name and version.
-	Components []Component `json:"components"`
-}
-
-// Component is a dependency in an SBOM.
-type Component struct {
-	Name    string `json:"name"`
-	Version string `json:"version,omitempty"`
-	// License is an SPDX expression or free text.
-	License string `json:"license,omitempty"`
-	// PURL is a package URL. See https://github.com/package-url/purl-spec.
-	PURL string `json:"purl,omitempty"`
 }

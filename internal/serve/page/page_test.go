@@ -19,7 +19,7 @@ const maxPage = 60_000
 var frame = page.Frame{Site: "Acme registry", Root: "/tofu", Caller: "ci", Login: true, Modules: true, Now: day.AddDate(0, 0, 3)}
 
 // pages renders all pages.
-func pages(tb testing.TB, f page.Frame, search string, h page.Home, p page.Provider, v page.Version, s api.SBOM) map[string]string {
+func pages(tb testing.TB, f page.Frame, search string, h page.Home, p page.Provider, v page.Version) map[string]string {
 	tb.Helper()
 	all := map[string]string{}
 	add := func(name string, text []byte, err error) {
@@ -41,8 +41,6 @@ func pages(tb testing.TB, f page.Frame, search string, h page.Home, p page.Provi
 	add("provider", text, err)
 	text, err = f.Version(v, 1)
 	add("version", text, err)
-	text, err = f.Components(v.Version, v.Packages[0].Documents[0], s, 1)
-	add("components", text, err)
 	text, err = f.ModuleList(search, modules(p), page.Pagination{Page: 2, Pages: 3})
 	add("modules", text, err)
 	m := moduleOf(p)
@@ -63,7 +61,7 @@ func TestPages(t *testing.T) {
 	p := versions(60)
 	p.Latest, p.Lock, p.Waiting, p.Held = "1.60.0", v.Lock, []page.PendingVersion{pending("2.0.0")}, []page.ListedVersion{listed("rocket")}
 	p.Versions[1].Status, p.Versions[1].Problem = api.StatusBroken, "missing index"
-	got := pages(t, frame, "rock & roll", home(50), p, v, sbom(120))
+	got := pages(t, frame, "rock & roll", home(50), p, v)
 	for name, wants := range map[string][]string{
 		"home": {
 			`value="rock &amp; roll"`, "50 providers for <bdi>rock &amp; roll</bdi>", `href="/tofu/providers/registry.example.com/acme/rocket49"`,
@@ -77,11 +75,10 @@ func TestPages(t *testing.T) {
 			"tofu-oci promote &#39;acme/rocket@2.0.0&#39;", "evidence: checksums, signature", "younger than 7d", ">Terraform<", "Lock entry", "~/.terraformrc",
 		},
 		"version": {
-			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "SBOM</a>", "rocket/1.2.0/components/sha256:0123456789abcdef", "provider &#34;registry.example.com/acme/rocket&#34;",
+			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "/documents/sha256:" + hexDigits + `" download>SBOM</a>`, "provider &#34;registry.example.com/acme/rocket&#34;",
 			"Acme Releases &lt;releases@acme.example&gt;", "AB12AB12", "Signed, trusted key", "the archive is missing", "mirror it again", "tofu-oci mirror x", "Page 1 of 2", "provenance.intoto.jsonl", "5.0, 6.0",
 			"source  = &#34;registry.example.com/acme/rocket&#34;",
 		},
-		"components":     {"120 components", "github.com/acme/part49", "SPDX 2.3", "pkg:golang/github.com/acme/part49@v1.0.0", "Page 1 of 3"},
 		"modules":        {`value="rock &amp; roll"`, "50 modules", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`, `href="/tofu/api/v1/modules"`, "Page 2 of 3"},
 		"module":         {"git::https://git.example.com/rocket", "123abc", "1.2 kB", ">1.60.0<", `href="/tofu/api/v1/modules/registry.example.com/acme/rocket/aws"`, "https://tofu.example.com/mirror/", "oci://ghcr.io/acme/mirror/rocket?tag=1.60.0", `href="/tofu/modules/registry.example.com/acme/rocket/aws/1.60.0"`},
 		"module version": {"acme/rocket/aws", ">Incomplete<", "the archive is missing", "oci://ghcr.io/acme/mirror/rocket//1.2.0?tag=1.2.0", "89abcdef</code>", `href="/tofu/modules/registry.example.com/acme/rocket/aws"`},
@@ -140,16 +137,16 @@ const hostile = "\"'><script>alert(1)</script>\u202E\x00javascript:alert(1)&<!--
 // TestHostileFields checks that every field is escaped.
 func TestHostileFields(t *testing.T) {
 	t.Parallel()
-	v, p, h, s := version(2), versions(2), home(2), sbom(2)
+	v, p, h := version(2), versions(2), home(2)
 	p.Waiting, p.Held = []page.PendingVersion{pending("2.0.0")}, []page.ListedVersion{listed("rocket")}
-	clean := pages(t, frame, "x", h, p, v, s)
+	clean := pages(t, frame, "x", h, p, v)
 	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]finding.Finding, 1), []string{""}, "x"
 	h.Warnings, v.Promote = []string{""}, "x"
-	for _, response := range []any{&v, &p, &h, &s} {
+	for _, response := range []any{&v, &p, &h} {
 		fill(reflect.ValueOf(response).Elem(), hostile)
 	}
 	v.Lock, v.Requirement = hostile, hostile // these fields have the length of a code block
-	for name, text := range pages(t, page.Frame{Caller: hostile, Site: hostile}, hostile, h, p, v, s) {
+	for name, text := range pages(t, page.Frame{Caller: hostile, Site: hostile}, hostile, h, p, v) {
 		for _, mark := range []string{"<script>", "<!--", "\u202E", "\x00", `href="javascript:`, "</title></textarea>"} {
 			if strings.Contains(text, mark) {
 				t.Errorf("%s contains %q", name, mark)
@@ -211,7 +208,7 @@ func TestPageSize(t *testing.T) {
 	}
 	v.Problem, v.Verdict.State, v.Verdict.Text, v.Verdict.Refused = long, long, long, long
 	v.Lock = strings.Repeat("a", 4<<10)
-	p, h, s := versions(20), home(50), sbom(5000) // the server shows up to 20 versions on a page
+	p, h := versions(20), home(50) // the server shows up to 20 versions on a page
 	for i := range p.Versions {
 		p.Versions[i].Problem, p.Versions[i].Status, p.Versions[i].Platforms = long, long, []string{long, long}
 		waiting := pending("2.0.0")
@@ -223,10 +220,7 @@ func TestPageSize(t *testing.T) {
 		h.Versions[i].Name, h.Versions[i].Host, h.Versions[i].Version, h.Versions[i].Reason = long, long, long, long
 	}
 	p.Denied = p.Versions
-	for i := range s.Components {
-		s.Components[i] = api.Component{Name: long, Version: long, License: long, PURL: long}
-	}
-	for name, text := range pages(t, frame, long, h, p, v, s) {
+	for name, text := range pages(t, frame, long, h, p, v) {
 		if t.Logf("%s has at most %d bytes", name, len(text)); len(text) > maxPage {
 			t.Errorf("%s has %d bytes", name, len(text))
 		}

@@ -90,25 +90,15 @@ func version(n int) page.Version {
 	for i := range n {
 		platform := fmt.Sprintf("haiku%d_riscv64", i)
 		name := "terraform-provider-rocket_1.2.0_" + platform + ".zip"
-		sbom := document("sbom", name+".spdx.json")
-		sbom.Components = site + "/api/v1/providers/registry.example.com/acme/rocket/1.2.0/components/sha256:" + hexDigits
 		v.Packages = append(v.Packages, api.Package{
 			Platform: platform, Filename: name, Digest: "sha256:" + hexDigits, ZH: "zh:" + hexDigits, H1: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Size: 9_876_543,
-			URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{sbom, document("signature", name+".sig")},
+			URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{document("sbom", name+".spdx.json"), document("signature", name+".sig")},
 		})
 	}
 	v.Evidence = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
 	v.Referrers = []api.Document{document("provenance", "provenance.intoto.jsonl")}
 	v.Decisions = []api.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Key: strings.Repeat("AB12", 10)}}
 	return v
-}
-
-func sbom(n int) api.SBOM {
-	s := api.SBOM{Format: "SPDX 2.3"}
-	for i := range n {
-		s.Components = append(s.Components, api.Component{Name: fmt.Sprintf("github.com/acme/part%d", i), Version: "v1.0.0", License: "MPL-2.0", PURL: fmt.Sprintf("pkg:golang/github.com/acme/part%d@v1.0.0", i)})
-	}
-	return s
 }
 
 // modules returns 50 modules with the strings of a provider.

@@ -11,8 +11,6 @@ import (
 const (
 	// packagesPerPage is large enough to show most releases on one page.
 	packagesPerPage = 14
-	// componentsPerPage is the number of components on a page.
-	componentsPerPage = 50
 	// maxDocuments is the maximum number of documents per package, maxPending is the
 	// maximum number of pending releases, and maxEntries is the maximum length of every
 	// other list. The JSON responses are complete.
@@ -137,19 +135,4 @@ func partition(all []finding.Finding) (errors, others []finding.Finding) {
 type shownPackage struct {
 	api.Package
 	Documents listPart[api.Document]
-}
-
-// Components renders an SBOM's page. page starts at 1.
-func (f Frame) Components(v api.Version, d api.Document, s api.SBOM, page int) ([]byte, error) {
-	components, position := pageOf(s.Components, page, componentsPerPage)
-	return render("components", struct {
-		head
-		V          api.Version
-		D          api.Document
-		Format     string
-		Total      int
-		Components []api.Component
-	}{
-		f.head(d.Name, "", position), v, d, s.Format, len(s.Components), slices.Clip(components),
-	})
 }
