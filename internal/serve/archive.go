@@ -94,16 +94,12 @@ func (s *Server) pullModule(x *exchange, absent error) error {
 	if isAbsent(err) || err == nil && !slices.Contains(versions, v) {
 		return absent
 	}
-	r := provider.Release{Address: a, Version: v}
-	if err == nil && s.origins.puller.HasMinAge() {
-		r.Published, err = s.origins.puller.Date(ctx, a, v)
-	}
 	var to template.Reference
 	if err == nil {
 		to, err = s.pullDestination(ctx, x.query)
 	}
 	if err == nil {
-		err = s.origins.puller.Mirror(ctx, to, r, s.currentDecisions(x.query, v))
+		err = s.origins.puller.Mirror(ctx, to, a, v, s.currentDecisions(x.query, v))
 	}
 	switch {
 	case err == nil:

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"time"
 
@@ -17,6 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
+// maxTag is the maximum length of a tag in a registry.
+const maxTag = 128
+
 // listAge is the maximum age of an index that is needed only for a list of versions. A
 // provider can have hundreds of versions, and their signatures rarely change.
 const listAge = time.Hour
@@ -24,73 +28,6 @@ const listAge = time.Hour
 // maxUnreadable limits the number of unreadable releases that are read, newest first,
 // to determine the provider or module in a repository.
 const maxUnreadable = 4
-
-// taggedVersions contains the versions in the tags of a repository.
-type taggedVersions struct {
-	// newest contains the tags of the newest releases, including denied releases. These
-	// releases determine the repository's provider.
-	newest   []string
-	versions []provider.Version
-	// pending contains the versions that are waiting for approval. They are not served
-	// to clients.
-	pending []provider.Version
-	// denied contains the denied versions. They are not pulled from the origin.
-	denied []provider.Version
-}
-
-// candidate is a repository that might contain a provider or module.
-type candidate struct {
-	template repositoryTemplate
-	ref      template.Reference
-	repo     repository.Reader
-	// subject is the address of the provider or, for a module, its [provider.ModuleAddress].
-	subject provider.Address
-	// unannotated is the address of releases without an annotation in the repository.
-	unannotated provider.Address
-}
-
-// listing contains the versions of a provider or module and their repository.
-type listing struct {
-	candidate
-	taggedVersions
-	// stored is the address under which the releases are stored.
-	stored provider.Address
-}
-
-// index is the index of a version or, for a module, its manifest. See
-// [repository.Inspection].
-type index struct {
-	repository.Inspection
-	listing
-	version provider.Version
-	// stored is the address under which the release is stored.
-	stored provider.Address
-	weight int64
-}
-
-// storedPackage is the package for a platform, as described by its manifest.
-type storedPackage struct {
-	repo repository.Reader
-	zip  ocispec.Descriptor
-	// pkg contains the metadata of the package.
-	pkg provider.Package
-}
-
-// isAbsent reports whether an error means that a provider or version doesn't exist.
-func isAbsent(err error) bool {
-	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
-}
-
-func isFormat(err error) bool {
-	_, is := errors.AsType[*artifact.FormatError](err)
-	return is
-}
-
-// isUnreadable reports whether a tag exists but doesn't point to a readable release.
-func isUnreadable(err error) bool {
-	_, isLost := errors.AsType[*repository.DanglingTagError](err)
-	return isLost || isFormat(err)
-}
 
 // open returns the repositories that might contain a provider or module, in order of
 // preference. It skips templates that can't be expanded for the address. For example, a
@@ -123,6 +60,14 @@ func (rc *repositoryCache) open(q query) ([]candidate, error) {
 		return nil, q.notFound()
 	}
 	return all, nil
+}
+
+// notFound returns the error for a provider or module that is in no repository.
+func (q query) notFound() error {
+	if q.isModule() {
+		return because(provider.ErrProviderNotFound, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
+	}
+	return fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
 }
 
 // list returns the versions of a provider or module if the caller can read it.
@@ -335,4 +280,58 @@ func (rc *repositoryCache) storedPackage(ctx context.Context, q query, i index, 
 		return storedPackage{repo: i.repo, zip: found.Manifest.Zip, pkg: pkg}, nil
 	})
 	return t, err
+}
+
+// decisions returns the pending and denied versions in all repositories that might
+// contain the provider or module. If a repository can't list tags, decisions checks the
+// tags of the requested versions.
+func (rc *repositoryCache) decisions(ctx context.Context, q query, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
+	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
+	defer cancel()
+	candidates, err := rc.open(q)
+	if err != nil {
+		return taggedVersions{}, cacheState{}, err
+	}
+	for _, in := range candidates {
+		known, tagState, err := rc.tags(ctx, in.repo, maxAge)
+		if repository.IsUnknownProvider(err) && len(requested) > 0 {
+			known, tagState, err = rc.decisionsByTag(ctx, in, maxAge, requested)
+		}
+		if err == nil && len(known.pending)+len(known.denied) > 0 {
+			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
+		}
+		switch state = state.merge(tagState); {
+		case repository.IsUnknownProvider(err) || isForeign(err): // the decisions concern a different provider or module
+		case err != nil:
+			return taggedVersions{}, state, err
+		default:
+			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
+		}
+	}
+	return all, state, nil
+}
+
+// decisionsByTag returns the given versions that are pending or denied in a repository
+// that can't list tags.
+func (rc *repositoryCache) decisionsByTag(ctx context.Context, in candidate, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
+	exists := func(tag string) bool {
+		if len(tag) > maxTag || err != nil {
+			return false
+		}
+		_, tagState, failure := rc.read(ctx, in, tag, maxAge)
+		state = state.merge(tagState)
+		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
+			err = failure
+		}
+		return failure == nil || isUnreadable(failure)
+	}
+	for _, v := range versions {
+		if exists(artifact.DeniedTag(v)) {
+			found.denied = append(found.denied, v)
+		}
+		if exists(artifact.PendingTag(v)) {
+			found.pending = append(found.pending, v)
+		}
+	}
+	return found, state, err
 }

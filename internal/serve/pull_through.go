@@ -9,18 +9,13 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
-	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
 // decisionAge is the maximum age of the tag list that is checked before a pull. It
 // allows concurrent requests to share a list.
 const decisionAge = time.Second
-
-// maxTag is the maximum length of a tag in a registry.
-const maxTag = 128
 
 // maxReason limits the length of the reason in a link, because clients print the link on
 // one line.
@@ -107,60 +102,6 @@ func (s *Server) checkDecisions(ctx context.Context, q query, v provider.Version
 	}
 	a := q.origin
 	return state, &pullthrough.RefusedError{Address: a, Version: v, Err: fmt.Errorf("%s %s %s", a, v, reason)}
-}
-
-// decisions returns the pending and denied versions in all repositories that might
-// contain the provider or module. If a repository can't list tags, decisions checks the
-// tags of the requested versions.
-func (rc *repositoryCache) decisions(ctx context.Context, q query, maxAge time.Duration, requested ...provider.Version) (all taggedVersions, state cacheState, err error) {
-	ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
-	defer cancel()
-	candidates, err := rc.open(q)
-	if err != nil {
-		return taggedVersions{}, cacheState{}, err
-	}
-	for _, in := range candidates {
-		known, tagState, err := rc.tags(ctx, in.repo, maxAge)
-		if repository.IsUnknownProvider(err) && len(requested) > 0 {
-			known, tagState, err = rc.decisionsByTag(ctx, in, maxAge, requested)
-		}
-		if err == nil && len(known.pending)+len(known.denied) > 0 {
-			_, err = rc.owner(ctx, q, listing{candidate: in, taggedVersions: known})
-		}
-		switch state = state.merge(tagState); {
-		case repository.IsUnknownProvider(err) || isForeign(err): // the decisions concern a different provider or module
-		case err != nil:
-			return taggedVersions{}, state, err
-		default:
-			all.pending, all.denied = append(all.pending, known.pending...), append(all.denied, known.denied...)
-		}
-	}
-	return all, state, nil
-}
-
-// decisionsByTag returns the given versions that are pending or denied in a repository
-// that can't list tags.
-func (rc *repositoryCache) decisionsByTag(ctx context.Context, in candidate, maxAge time.Duration, versions []provider.Version) (found taggedVersions, state cacheState, err error) {
-	exists := func(tag string) bool {
-		if len(tag) > maxTag || err != nil {
-			return false
-		}
-		_, tagState, failure := rc.read(ctx, in, tag, maxAge)
-		state = state.merge(tagState)
-		if failure != nil && !isUnreadable(failure) && !isAbsent(failure) {
-			err = failure
-		}
-		return failure == nil || isUnreadable(failure)
-	}
-	for _, v := range versions {
-		if exists(artifact.DeniedTag(v)) {
-			found.denied = append(found.denied, v)
-		}
-		if exists(artifact.PendingTag(v)) {
-			found.pending = append(found.pending, v)
-		}
-	}
-	return found, state, err
 }
 
 // isShownInLink reports whether a link to the archive contains the reason the module

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve/access"
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -40,14 +41,6 @@ func (q query) withoutForeignAddress(err error) error {
 	}
 	status, text := statusOf(q.notFound())
 	return because(err, status, text)
-}
-
-// notFound returns the error for a provider or module that is in no repository.
-func (q query) notFound() error {
-	if q.isModule() {
-		return because(provider.ErrProviderNotFound, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
-	}
-	return fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
 }
 
 // refusal returns the error for a caller without access to a stored address. Only the
@@ -94,4 +87,20 @@ func foreignTo(err error) (stored provider.Address) {
 		stored, _ = provider.ParseAddress(foreign.Provider)
 	}
 	return stored
+}
+
+// isAbsent reports whether an error means that a provider or version doesn't exist.
+func isAbsent(err error) bool {
+	return isForeign(err) || errors.Is(err, provider.ErrProviderNotFound) || errors.Is(err, provider.ErrVersionNotFound)
+}
+
+func isFormat(err error) bool {
+	_, is := errors.AsType[*artifact.FormatError](err)
+	return is
+}
+
+// isUnreadable reports whether a tag exists but doesn't point to a readable release.
+func isUnreadable(err error) bool {
+	_, isLost := errors.AsType[*repository.DanglingTagError](err)
+	return isLost || isFormat(err)
 }

@@ -2,9 +2,11 @@ package serve
 
 import (
 	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
@@ -60,6 +62,57 @@ func (q query) key() key { return key{view: q.view, address: q.address} }
 // key returns the cache key of an index or, if p is set, of its package for a platform.
 func (i index) key(q query, p provider.Platform) key {
 	return key{q.view, q.address, i.version, i.Digest, p}
+}
+
+// taggedVersions contains the versions in the tags of a repository.
+type taggedVersions struct {
+	// newest contains the tags of the newest releases, including denied releases. These
+	// releases determine the repository's provider.
+	newest   []string
+	versions []provider.Version
+	// pending contains the versions that are waiting for approval. They are not served
+	// to clients.
+	pending []provider.Version
+	// denied contains the denied versions. They are not pulled from the origin.
+	denied []provider.Version
+}
+
+// candidate is a repository that might contain a provider or module.
+type candidate struct {
+	template repositoryTemplate
+	ref      template.Reference
+	repo     repository.Reader
+	// subject is the address of the provider or, for a module, its [provider.ModuleAddress].
+	subject provider.Address
+	// unannotated is the address of releases without an annotation in the repository.
+	unannotated provider.Address
+}
+
+// listing contains the versions of a provider or module and their repository.
+type listing struct {
+	candidate
+	taggedVersions
+	// stored is the address under which the releases are stored.
+	stored provider.Address
+}
+
+// index is the index of a version or, for a module, its manifest. See
+// [repository.Inspection].
+type index struct {
+	repository.Inspection
+	listing
+	version provider.Version
+	// stored is the address under which the release is stored.
+	stored provider.Address
+	weight int64
+}
+
+// storedPackage is the package for a platform, as described by its manifest.
+type storedPackage struct {
+	repo repository.Reader
+	zip  ocispec.Descriptor
+	// pkg contains the metadata of the package.
+	pkg provider.Package
 }
 
 func newRepositoryCache(o Options) *repositoryCache {

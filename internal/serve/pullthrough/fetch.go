@@ -107,15 +107,19 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 }
 
 // Mirror mirrors a version of a module, and waits until the repository contains it or
-// ctx is done. r contains the address, the version, and the publication date.
-// Concurrent calls share one mirror operation, which continues even if the callers stop
-// waiting. Mirror returns the same errors as [Puller.Fetch] except [ErrStored], and
-// uses check in the same way.
-func (p *Puller) Mirror(ctx context.Context, to template.Reference, r provider.Release, check func(context.Context) error) error {
-	if err := check(ctx); err != nil {
+// ctx is done. Concurrent calls share one mirror operation, which continues even if the
+// callers stop waiting. Mirror returns the same errors as [Puller.Fetch] except
+// [ErrStored], and uses check in the same way.
+func (p *Puller) Mirror(ctx context.Context, to template.Reference, a provider.Address, v provider.Version, check func(context.Context) error) error {
+	err := check(ctx)
+	r := provider.Release{Address: a, Version: v}
+	if err == nil && p.HasMinAge() {
+		r.Published, err = p.Date(ctx, a, v)
+	}
+	if err != nil {
 		return err
 	}
-	key := jobKey{to, r.Address, r.Version}
+	key := jobKey{to, a, v}
 	j, err := p.join(key, r, check)
 	if err != nil {
 		return err
