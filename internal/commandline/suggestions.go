@@ -1,7 +1,6 @@
 package commandline
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,23 +11,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// These maps map names that other programs use to the equivalent commands and flags.
-var (
-	otherCommands = map[string]string{
-		"ls": "list", "tags": "list", "versions": "list", "push": "publish", "upload": "publish", "sync": "mirror", "download": "pull", "fetch": "pull",
-		"get": "pull", "install": "pull", "check": "verify", "run": "exec", "server": "serve", "config": "tofurc", "clean": "cache prune",
-	}
-	otherFlags = map[string][]string{
-		"source": {"from"}, "src": {"from"}, "destination": {"to", "dir"}, "dest": {"to", "dir"}, "target": {"to", "dir"}, "repo": {"to", "from"},
-		"repository": {"to", "from"}, "registry": {"to", "from"}, "out": {"dir"}, "output-dir": {"dir"}, "directory": {"dir", "chdir", "module-dir"}, "d": {"dir"},
-		"chdir": {"module-dir", "dir"}, "dir": {"chdir", "module-dir"}, "check": {"check-level", "validate"},
-		"recheck": {"verify-cache"}, "max-age": {"tags-ttl"}, "format": {"output"}, "json": {"output json"}, "os": {"platform"}, "arch": {"platform"}, "p": {"platform"}, "insecure": {"plain-http"},
-		"jobs": {"concurrency"}, "j": {"concurrency"}, "parallel": {"concurrency"}, "n": {"dry-run"}, "check-only": {"dry-run"}, "f": {"force"},
-		"cert": {"client-cert", "ca-file"}, "cacert": {"ca-file"}, "name": {"provider"}, "silent": {"quiet"}, "port": {"listen"}, "addr": {"listen"}, "key": {"sign-key", "keyring"},
-		"user": {"username"}, "password": {"password-stdin"}, "pass": {"password-stdin"}, "token": {"password-stdin"}, "to": {"from"},
-	}
-)
-
 // unknownCommand returns the error for an unknown command or subcommand.
 func unknownCommand(parents []string, name string, commands []*cli.Command) error {
 	var names []string
@@ -37,9 +19,6 @@ func unknownCommand(parents []string, name string, commands []*cli.Command) erro
 	}
 	program := strings.Join(append([]string{"tofu-oci"}, parents...), " ")
 	suggestion, found := text.Nearest(name, names)
-	if other := otherCommands[strings.ToLower(name)]; other != "" && len(parents) == 0 {
-		suggestion, found = other, true
-	}
 	unknown := strings.Join(append(parents, name), " ")
 	switch {
 	case found:
@@ -66,20 +45,10 @@ func (c *commandLine) unknownFlag(arg, name string) error {
 	if arg == "-encodedCommand" {
 		return usagef("PowerShell interpreted the braces in a template as a script block; enclose the template in quotes, such as 'ghcr.io/acme/{namespace}/{type}'")
 	}
-	if suggestion, found := suggestFlag(name, commands); found {
+	if suggestion, found := text.Nearest(name, flagNames(commands)); found {
 		return usagef("%sunknown flag %s; did you mean --%s?", command, arg, suggestion)
 	}
 	return usagef("%sunknown flag %s; see %s --help", command, arg, c.program())
-}
-
-// suggestFlag returns the long name of the commands' flag that is most similar to name.
-func suggestFlag(name string, commands []*cli.Command) (string, bool) {
-	for _, other := range otherFlags[strings.ToLower(name)] {
-		if flag, _, _ := strings.Cut(other, " "); len(flagsNamed(commands, flag)) > 0 {
-			return other, true
-		}
-	}
-	return text.Nearest(name, flagNames(commands))
 }
 
 func flagNames(commands []*cli.Command) []string {
@@ -115,27 +84,8 @@ func checkValue(flag cli.Flag, value string) string {
 		}
 	case *cli.DurationFlag:
 		if _, err := time.ParseDuration(value); err != nil {
-			return checkDuration(value)
+			return "want a duration, such as 30s or 2m"
 		}
 	}
 	return ""
-}
-
-// checkDuration describes an invalid duration and suggests a correction.
-func checkDuration(value string) string {
-	number := strings.TrimRight(strings.TrimSpace(value), "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
-	unit := strings.ToLower(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(value), number)))
-	if _, err := strconv.ParseFloat(number, 64); err != nil {
-		return "want a duration, such as 30s or 2m"
-	}
-	abbreviates := func(name string) bool { return strings.HasPrefix(name, unit) }
-	switch {
-	case unit == "":
-		return fmt.Sprintf("missing unit; did you mean %ss?", number)
-	case abbreviates("seconds"):
-		return fmt.Sprintf("the unit must be ms, s, m, or h; did you mean %ss?", number)
-	case abbreviates("minutes") || unit == "mins":
-		return fmt.Sprintf("the unit must be ms, s, m, or h; did you mean %sm?", number)
-	}
-	return "the unit must be ms, s, m, or h, as in 30s or 2m"
 }

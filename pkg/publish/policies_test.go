@@ -130,9 +130,15 @@ func (p *policies) pullThrough(o publish.Options) error {
 	p.Helper()
 	pattern, err := provider.ParsePattern(originHost + "/*/*")
 	p.must(err)
+	ended := make(chan error, 1)
 	puller, err := pullthrough.New(pullthrough.Options{
 		Patterns: []provider.Pattern{pattern}, Source: p.source(), Publish: o, Dir: p.TempDir(),
 		Open: func(template.Reference) (repository.Repository, error) { return p.to.open(p.T), nil },
+		OnEvent: func(e pullthrough.Event) {
+			if e.Stage != pullthrough.StageStarted {
+				ended <- e.Err
+			}
+		},
 	})
 	p.must(err)
 	defer puller.Close()
@@ -140,7 +146,13 @@ func (p *policies) pullThrough(o publish.Options) error {
 	if err != nil {
 		return err
 	}
-	err = puller.Mirror(p.Context(), template.Reference{Registry: "main.example.com", Name: repositoryName}, r, func(context.Context) error { return nil })
+	zip, err := puller.Fetch(p.Context(), template.Reference{Registry: "main.example.com", Name: repositoryName}, r, haiku, nil)
+	if err == nil && zip.File != nil {
+		_, err = io.Copy(io.Discard, io.NewSectionReader(zip.File, 0, zip.Package.Size))
+		zip.Close()
+		p.must(err)
+	}
+	err = <-ended
 	if held, ok := errors.AsType[*publish.HeldError](err); ok {
 		return held.Failure() // the client gets an error, because the release is pending
 	}
