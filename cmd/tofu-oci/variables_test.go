@@ -158,7 +158,7 @@ func TestInvalidVariables(t *testing.T) {
 	for set, want := range map[string]string{
 		"DRY_RUN=maybe":    `invalid TOFU_OCI_DRY_RUN "maybe": want true or false`,
 		"CONCURRENCY=many": `invalid TOFU_OCI_CONCURRENCY "many": want an integer, such as 4`,
-		"TIMEOUT=5":        `invalid TOFU_OCI_TIMEOUT "5": missing unit; did you mean 5s?`,
+		"TIMEOUT=5":        `invalid TOFU_OCI_TIMEOUT "5": want a duration, such as 30s or 2m`,
 	} {
 		_, _, err := commandline.Read(main.NewApp(io.Discard, io.Discard), fields("tofu-oci mirror a/b"), variables(set))
 		if err == nil || err.Error() != want {
