@@ -31,8 +31,8 @@ func asJSON[T any](describe func(*Server, *exchange) (T, error)) func(*Server, *
 	})
 }
 
-// as returns a function that calls describe and converts the result for the API.
-func as[T, A any](describe func(*Server, *exchange) (T, error), convert func(*Server, *exchange, T) A) func(*Server, *exchange) (A, error) {
+// converted returns a function that calls describe and converts the result.
+func converted[T, A any](describe func(*Server, *exchange) (T, error), convert func(*Server, *exchange, T) A) func(*Server, *exchange) (A, error) {
 	return func(s *Server, x *exchange) (none A, err error) {
 		found, err := describe(s, x)
 		if err != nil {

@@ -111,7 +111,7 @@ func (s *Server) limit(x *exchange, caller access.Caller) error {
 // send bearer tokens, so requests for the API and the pages can use the token as the
 // password of basic authentication, with any user name.
 func (x *exchange) token() string {
-	if _, password, is := x.r.BasicAuth(); is && x.mayBeBrowser() {
+	if _, password, is := x.r.BasicAuth(); is && x.isForAPIOrPage() {
 		return password
 	}
 	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
@@ -121,14 +121,14 @@ func (x *exchange) token() string {
 	return strings.TrimSpace(token)
 }
 
-// mayBeBrowser reports whether the request is for the API or a page.
-func (x *exchange) mayBeBrowser() bool { return x.api || x.showError != nil }
+// isForAPIOrPage reports whether the request is for the API or a page.
+func (x *exchange) isForAPIOrPage() bool { return x.api || x.showError != nil }
 
 // challenge sets the headers that request a token.
 func (x *exchange) challenge() {
 	h := x.Header()
 	h.Set("WWW-Authenticate", `Bearer realm="tofu-oci"`)
-	if x.mayBeBrowser() {
+	if x.isForAPIOrPage() {
 		h.Add("WWW-Authenticate", `Basic realm="tofu-oci", charset="UTF-8"`)
 	}
 }

@@ -104,7 +104,7 @@ func (s *Server) listed(x *exchange, isModule bool) (all []listed, warnings []st
 		if isModule {
 			v, maxAge = of.modules, max(ownerAge, s.options.MaxAge)
 		}
-		l, listState, err := s.repos.inView(x.r.Context(), v, maxAge)
+		l, listState, err := s.repos.listView(x.r.Context(), v, maxAge)
 		if err != nil {
 			return err
 		}

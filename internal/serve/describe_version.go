@@ -94,7 +94,7 @@ func (s *Server) describeRelease(x *exchange) (d assessed, err error) {
 func (s *Server) version(x *exchange, d assessed) api.Version {
 	found := d.summary
 	v := api.Version{
-		Provider: x.query.ref(x.base, x.event.Repository, ""), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
+		Provider: x.query.ref(x.base, d.index.repo.String(), ""), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
 		Evidence: found.evidence, Packages: found.packages, Assessment: d.Assessment, Stale: d.state.stale != nil,
 	}
 	v.URL = x.query.url(x.base, found.Version)
@@ -108,7 +108,7 @@ func (s *Server) version(x *exchange, d assessed) api.Version {
 // moduleRelease describes a version of a module for the API.
 func (s *Server) moduleRelease(x *exchange, d assessed) api.ModuleRelease {
 	r := api.ModuleRelease{
-		Module: x.query.moduleRef(x.base, x.event.Repository, newest(d.index.versions)), ModuleVersion: s.moduleVersion(x, d.summary),
+		Module: x.query.moduleRef(x.base, d.index.repo.String(), newest(d.index.versions)), ModuleVersion: s.moduleVersion(x, d.summary),
 		Assessment: d.Assessment, Installation: x.query.installation(x.base), Stale: d.state.stale != nil,
 	}
 	if d.isReleased() && d.summary.repo != nil {
@@ -262,6 +262,7 @@ func (s *Server) apiDocument(x *exchange) error {
 	}
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": d.Name}))
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the document is untrusted content
+	x.r.Header.Del("Range")                                         // documents are small
 	return s.sendContent(x, &content{
 		ctx: x.r.Context(), size: d.Size, digest: digest.Digest(d.Digest), name: d.Name,
 		open: func(ctx context.Context) (io.ReadCloser, error) { return openBlob(ctx, repo, descriptorOf(d), d.Name) },

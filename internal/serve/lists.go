@@ -54,14 +54,14 @@ type owner struct {
 	tagged  bool
 }
 
-// inView lists the providers or modules of a view. If several templates match
+// listView lists the providers or modules of a view. If several templates match
 // repositories of the same provider or module, the first template takes precedence.
-func (rc *repositoryCache) inView(ctx context.Context, v *view, maxAge time.Duration) (list, cacheState, error) {
+func (rc *repositoryCache) listView(ctx context.Context, v *view, maxAge time.Duration) (list, cacheState, error) {
 	return rc.lists.getWithin(ctx, v, maxAge, func(ctx context.Context) (list, error) {
 		var l list
 		seen := map[provider.Address]bool{}
 		for _, t := range v.from {
-			entries, remedy, err := rc.inRepositories(ctx, t)
+			entries, remedy, err := rc.listTemplate(ctx, t)
 			if warning := listingWarning(t.Redacted(), remedy, err); warning != "" {
 				l.warnings = append(l.warnings, warning)
 				continue
@@ -81,9 +81,9 @@ func (rc *repositoryCache) inView(ctx context.Context, v *view, maxAge time.Dura
 	})
 }
 
-// inRepositories lists the providers or modules in the repositories of a template. If the
+// listTemplate lists the providers or modules in the repositories of a template. If the
 // registry doesn't list its repositories, remedy explains what to do.
-func (rc *repositoryCache) inRepositories(ctx context.Context, t repositoryTemplate) (all []listed, remedy string, err error) {
+func (rc *repositoryCache) listTemplate(ctx context.Context, t repositoryTemplate) (all []listed, remedy string, err error) {
 	if modules, isModules := t.(template.ModuleTemplate); isModules {
 		entries, _, err := catalog.Modules(ctx, modules, catalog.Options{Names: rc.options.Catalog, Open: rc.options.Open})
 		for _, e := range entries {

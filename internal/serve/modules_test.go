@@ -432,12 +432,18 @@ func TestModuleReleaseAPI(t *testing.T) {
 	if body := w.api(t, path(got.Documents[0].URL)); !bytes.Equal(body.Body.Bytes(), bom) || body.Header().Get("Content-Type") != artifact.MediaTypeSPDX {
 		t.Errorf("the document: %d %v %s", body.Code, body.Header(), body.Body)
 	}
+	if body := w.api(t, path(got.Documents[0].URL), "Range", "bytes=5-"); body.Code != http.StatusOK || !bytes.Equal(body.Body.Bytes(), bom) {
+		t.Errorf("a range of the document: %d %s", body.Code, body.Body)
+	}
 	denied, pending := release("1.1.0"), release("1.2.0")
 	if d := denied.Decisions; denied.Status != api.StatusDenied || denied.ZipURL != "" || len(d) != 1 || d[0].Reason != "opens port 22" || d[0].By != "jane" || d[0].Foreign {
 		t.Errorf("denied: %+v", denied)
 	}
 	if pending.Status != api.StatusPending || pending.Digest == "" || pending.ZipURL != "" || pending.Unverified == "" {
 		t.Errorf("pending: %+v", pending)
+	}
+	if body := w.get(t, vpc+"9.0.0/download").Body.String(); !strings.Contains(body, "1.0.0") {
+		t.Errorf("a missing version: %s", body)
 	}
 	// A version whose zip is missing has a problem.
 	if err := os.Remove(filepath.Join(dir, "vpc", "blobs", "sha256", digest.Digest(got.Zip).Encoded())); err != nil {
@@ -446,6 +452,9 @@ func TestModuleReleaseAPI(t *testing.T) {
 	w.clock.Forward(time.Hour)
 	if got := release("1.0.0"); got.Status != api.StatusIncomplete || got.Problem == "" || len(got.Findings) == 0 {
 		t.Errorf("without its zip: %+v", got)
+	}
+	if list := document[api.Module](t, w.api(t, details)); len(list.Versions) != 1 || list.Versions[0].Status != api.StatusIncomplete || list.Versions[0].Problem != "cannot be installed" {
+		t.Errorf("the list without its zip: %+v", list)
 	}
 	for path, code := range map[string]int{"/9.0.0": 404, "/1.0": 404, "/1.0.0/documents/sha256:" + strings.Repeat("0", 64): 404, "/1.1.0/documents/" + got.Documents[0].Digest: 404} {
 		if got := w.api(t, details+path); got.Code != code {

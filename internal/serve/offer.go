@@ -36,8 +36,7 @@ type releaseList struct {
 type listedRelease struct {
 	version    offeredVersion
 	omitReason string
-	// stored is the address under which the release is stored, or zero if the address
-	// is unknown.
+	// stored is the address under which the release is stored.
 	stored provider.Address
 }
 

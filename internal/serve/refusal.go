@@ -80,8 +80,7 @@ func aliasAdvice(err error) string {
 	return ""
 }
 
-// foreignTo returns the address of the different provider that err reports, or zero if
-// the address is unknown.
+// foreignTo returns the address of the different provider that err reports.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)

@@ -114,8 +114,7 @@ func (s *Server) pkg(x *exchange) error {
 type signedPackage struct {
 	evidence
 	state cacheState
-	// stored is the address under which the package is stored, or zero if the address
-	// is unknown.
+	// stored is the address under which the package is stored.
 	stored provider.Address
 	// reason explains why the archive is unavailable. It is empty if the archive is
 	// available.

@@ -107,7 +107,7 @@ func (s *Server) locate(x *exchange) error {
 			return err
 		}
 		published, isPublished := s.publishedHost(host)
-		switch isMirror := !isModule && !x.mayBeBrowser(); {
+		switch isMirror := !isModule && !x.isForAPIOrPage(); {
 		case isMirror && strings.Contains(string(host), ":"):
 			return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
 		case isMirror || !isPublished:
