@@ -117,7 +117,7 @@ func Done(r sync.Result) Item {
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
 	i.Signature, i.Warnings = DescribeVerdict(r.Published.Verdict), warnings(r.Published)
 	if r.Undeleted != nil {
-		i.Warnings = append(i.Warnings, fmt.Sprintf("this version and others can't be removed: %v; %s; or set mode = \"report\" in the prune block", r.Undeleted, explain.Hint(r.Undeleted)))
+		i.Warnings = append(i.Warnings, fmt.Sprintf("this version and others can't be removed: %v; %s; or set mode = \"report\" in the prune block", r.Undeleted, cmp.Or(explain.Hint(r.Undeleted), "delete it with a tool for your registry")))
 	}
 	if i.Error != nil {
 		i.Status = StatusFailed

@@ -168,16 +168,9 @@ func (s *Server) packages(x *exchange, r release) []api.Package {
 func (x *exchange) withURLs(documents []api.Document) []api.Document {
 	documents = slices.Clone(documents)
 	for n := range documents {
-		d := &documents[n]
-		d.URL = x.versionURL("documents", d.Digest)
+		documents[n].URL = x.query.url(x.base, x.version.String(), "documents", documents[n].Digest)
 	}
 	return documents
-}
-
-// versionURL returns the URL of the requested version in the API, with additional path
-// elements.
-func (x *exchange) versionURL(more ...string) string {
-	return x.query.url(x.base, append([]string{x.version.String()}, more...)...)
 }
 
 // lockOf returns the provider block of a lock file with all known hashes.

@@ -40,7 +40,7 @@ func (p *Plan) Apply(ctx context.Context, o Options) error {
 	if o.Publisher == nil {
 		o.Publisher = p.publisher
 	}
-	x := &applier{Options: o.withDefaults(), opened: p.opened, wanted: map[provider.Address]Wanted{}, histories: map[string]*trust.SignerHistory{}, keeps: map[string]bool{}}
+	x := &applier{Options: o.withDefaults(), opened: p.opened, wanted: map[provider.Address]Wanted{}, histories: map[string]*trust.SignerHistory{}, explained: map[string]bool{}}
 	for _, w := range o.Wanted {
 		x.wanted[w.Address] = w
 	}
@@ -108,9 +108,9 @@ type applier struct {
 	opened    map[string]repository.Repository // by name; read-only
 	mu        sync.Mutex
 	histories map[string]*trust.SignerHistory
-	// keeps contains the registries for which a result already explains that they don't
-	// delete tags or manifests.
-	keeps map[string]bool
+	// explained contains the kinds of removals and the registries for which a result already
+	// explains that the registry doesn't delete tags or manifests.
+	explained map[string]bool
 }
 
 // apply performs the actions of a unit.
@@ -154,7 +154,7 @@ func (x *applier) shared(actions []Action) (src provider.Source, done func(), er
 	for _, a := range actions {
 		switch a.Kind {
 		case Mirror, Stage, Extend, Repair:
-			if a.Source == "" && !isModule(a.Provider) {
+			if a.Source == "" && !a.Provider.IsRegistryModule() {
 				n++
 			}
 		}
@@ -213,7 +213,7 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	options, policy := x.publishOptions(s), x.Policy
 	policy.Mode = s.Signatures
 	if a.Source == "" {
-		if !isModule(a.Provider) { // module registries have no signatures
+		if !a.Provider.IsRegistryModule() { // module registries have no signatures
 			policy.History = x.history(a, s, repo)
 			options.Verify = s.KeyChange.refusing(policy.VerifyOffered)
 			options.Gates = s.KeyChange.holding(x.Declaration.gates)
@@ -228,7 +228,7 @@ func (x *applier) publishTo(ctx context.Context, u unit, a Action, src provider.
 	if failed {
 		return publish.Result{}, provider.Errorf(provider.Refused, "the source is not up to date, because an action for %s failed", a.Source)
 	}
-	if !isModule(a.Provider) {
+	if !a.Provider.IsRegistryModule() {
 		options.Verify = policy.VerifySignature
 	}
 	return x.publish(ctx, x.opened[a.Source], repo, a.Provider, a.Version, options)
@@ -255,17 +255,17 @@ func (x *applier) restore(ctx context.Context, repo repository.Repository, a Act
 	o := approval.PromoteOptions{Aliases: s.Aliases, Gates: x.Declaration.gates.Option(), Signer: x.publishOptions(s).RecordSigner}
 	action := publish.ActionMirror
 	switch {
-	case isModule(a.Provider):
+	case a.Provider.IsRegistryModule():
 		action = publish.ActionModule
 	case a.Source != "":
 		action = publish.ActionCopy
 	}
-	if !isModule(a.Provider) {
+	if !a.Provider.IsRegistryModule() {
 		policy := x.Policy
 		policy.Mode = s.Signatures
 		o.Verify = policy.VerifySignature
 	}
-	_, err := approval.Restore(ctx, x.Publisher.Repository(repo), storedAs(a.Provider, repo), a.Version, action, o)
+	_, err := approval.Restore(ctx, x.Publisher.Repository(repo), storedAs(a.Provider, repo.String()), a.Version, action, o)
 	return err // an error about the pruned tag is harmless
 }
 
@@ -279,7 +279,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 			err = fmt.Errorf("%s does not deny this version", a.Source)
 		}
 		if err == nil {
-			_, err = approval.Withdraw(ctx, repo, storedAs(a.Provider, repo), a.Version, record, o)
+			_, err = approval.Withdraw(ctx, repo, storedAs(a.Provider, repo.String()), a.Version, record, o)
 		}
 		return err
 	}
@@ -288,7 +288,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 		return errors.New("the declaration does not deny this version")
 	}
 	o.Reason, o.By = x.Declaration.Denials[i].Reason, x.Declaration.Denials[i].By
-	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo), a.Version, o)
+	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo.String()), a.Version, o)
 	if err == nil && done.VersionTagError != nil {
 		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
 	}

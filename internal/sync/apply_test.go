@@ -359,6 +359,14 @@ func TestApplyPlatforms(t *testing.T) {
 	}
 }
 
+// promote approves a version of rocket in the main target, and records a reason.
+func (m *mirrored) promote(t *testing.T, version string) {
+	t.Helper()
+	if _, err := approval.Promote(t.Context(), m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, version), approval.PromoteOptions{Reason: "reviewed"}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestApplyStages checks that a staged release is copied after it has been approved.
 func TestApplyStages(t *testing.T) {
 	t.Parallel()
@@ -366,9 +374,7 @@ func TestApplyStages(t *testing.T) {
 	m.publish(t, "rocket", "1.0.0")
 	m.want(t, "rocket", sync.Settings{Stage: true})
 	m.expect(t, "stage main pending-1.0.0, pending dr 1.0.0")
-	if _, err := approval.Promote(t.Context(), m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.0.0"), approval.PromoteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	m.promote(t, "1.0.0")
 	m.expect(t, "copy dr 1.0.0")
 }
 
@@ -380,17 +386,11 @@ func TestApplyStagesUnapproved(t *testing.T) {
 	m.publish(t, "rocket", "1.0.0")
 	m.want(t, "rocket", sync.Settings{Platforms: platforms[:1]})
 	m.expect(t, "mirror main 1.0.0, copy dr 1.0.0")
-	approve := func() {
-		t.Helper()
-		if _, err := approval.Promote(t.Context(), m.repository(t, "main/rocket"), m.wanted[0].Address, nouns.Version(t, "1.0.0"), approval.PromoteOptions{Reason: "reviewed"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	approve()
+	m.promote(t, "1.0.0")
 	m.want(t, "rocket", sync.Settings{})
 	m.expect(t, "stage main pending-1.0.0")
 	m.expect(t, "pending main pending-1.0.0")
-	approve()
+	m.promote(t, "1.0.0")
 	m.expect(t, "copy dr 1.0.0")
 	m.expect(t, "")
 }

@@ -59,10 +59,7 @@ func (d *decider) decideRelease(i int, v selected) {
 // waits reports whether a pending version stays pending until a person approves it, because
 // no gate decides.
 func (d *decider) waits(i int) bool {
-	c := publish.Candidate{Action: publish.ActionMirror, Release: provider.Release{Address: d.wanted.Address}}
-	if isModule(d.wanted.Address) {
-		c.Action, c.Release.Address = publish.ActionModule, provider.ModuleAddress(d.targets[i].repository)
-	}
+	c := publish.Candidate{Action: publish.ActionMirror, Release: provider.Release{Address: storedAs(d.wanted.Address, d.targets[i].repository)}}
 	return d.wanted.Settings.Stage || !d.gates.Decides(c)
 }
 

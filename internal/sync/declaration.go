@@ -77,7 +77,7 @@ type Denial struct {
 // the pre-releases within the range, although they don't meet the constraint.
 func (d Denial) Denies(a provider.Address, v provider.Version) bool {
 	c := d.Versions
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		c = c.ForModules()
 	}
 	return d.Pattern.Match(a) && includes(c, v)

@@ -59,7 +59,7 @@ func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repo
 
 // source returns the source for a provider or module.
 func (o Options) source(a provider.Address) provider.Source {
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		return o.Modules
 	}
 	return o.Source
@@ -171,7 +171,7 @@ func (o Options) publishOptions(s Settings) publish.Options {
 
 // publish copies a release if from is not nil. Otherwise, it mirrors the release.
 func (o Options) publish(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, options publish.Options) (publish.Result, error) {
-	if from == nil && isModule(a) {
+	if from == nil && a.IsRegistryModule() {
 		return o.PublishModule(ctx, to, a, v, options)
 	}
 	if from == nil {
@@ -180,7 +180,7 @@ func (o Options) publish(ctx context.Context, from repository.Reader, to reposit
 		return o.Publisher.Release(ctx, o.Source, to, a, v, options)
 	}
 	options.Platforms, options.Stage, options.Attestations, options.AutoSBOM = nil, false, "", false
-	done, err := o.Publisher.Copy(ctx, o.Publisher.Reader(from), to, storedAs(a, to), v, options)
+	done, err := o.Publisher.Copy(ctx, o.Publisher.Reader(from), to, storedAs(a, to.String()), v, options)
 	done.Address = a
 	return done, err
 }

@@ -1,7 +1,6 @@
 package sync
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/pkg/module"
@@ -9,11 +8,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// In this package, the address of a module has the form of [module.Address.InRegistry].
-func isModule(a provider.Address) bool { return strings.Contains(a.Type, "/") }
+// In this package, the address of a module has the form of [module.Address.InRegistry]. See
+// [provider.Address.IsRegistryModule].
 
 // IsModule reports whether the address is the address of a module.
-func (w Wanted) IsModule() bool { return isModule(w.Address) }
+func (w Wanted) IsModule() bool { return w.Address.IsRegistryModule() }
 
 // ParseAddress parses the address of a provider or a module. The address of a module is
 // "HOST/NAMESPACE/NAME/SYSTEM". It is returned in the form of
@@ -29,10 +28,10 @@ func ParseAddress(s string) (provider.Address, error) {
 	return a.InRegistry(), nil
 }
 
-// storedAs returns the address of a provider or module in a repository.
-func storedAs(a provider.Address, repo fmt.Stringer) provider.Address {
-	if isModule(a) {
-		return provider.ModuleAddress(repo.String())
+// storedAs returns the address of a provider or module in the repository with the given name.
+func storedAs(a provider.Address, repository string) provider.Address {
+	if a.IsRegistryModule() {
+		return provider.ModuleAddress(repository)
 	}
 	return a
 }
@@ -46,7 +45,7 @@ type Pattern struct {
 
 // Match reports whether the pattern matches a provider or module.
 func (p Pattern) Match(a provider.Address) bool {
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		return p.Modules.Match(a.ASCII())
 	}
 	return p.Providers.Match(a)
@@ -75,7 +74,7 @@ func (p Pattern) address() (a provider.Address, isAddress bool, err error) {
 
 // repository returns the repository of a provider or module in the target.
 func (t Target) repository(a provider.Address) (template.Reference, error) {
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		return module.FromRegistry(a).Repository(t.Modules)
 	}
 	return t.Template.Repository(a)
@@ -83,5 +82,5 @@ func (t Target) repository(a provider.Address) (template.Reference, error) {
 
 // takes reports whether the target has a template for a provider or module.
 func (t Target) takes(a provider.Address) bool {
-	return !isModule(a) || t.Modules != (template.ModuleTemplate{})
+	return !a.IsRegistryModule() || t.Modules != (template.ModuleTemplate{})
 }

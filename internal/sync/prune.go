@@ -17,8 +17,8 @@ import (
 // versions.
 func (x *applier) remove(ctx context.Context, u unit) []Result {
 	results := make([]Result, len(u.actions))
-	changed := map[string]error{} // by repository
-	undeleted := map[string]error{}
+	changed := map[string]error{}   // by repository
+	undeleted := map[string]error{} // by kind of removal and repository
 	for i, a := range u.actions {
 		r := &results[i]
 		r.Action = a
@@ -59,8 +59,8 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 func (x *applier) keep(r *Result, registry string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if key := string(r.Action.Kind) + " " + registry; !x.keeps[key] {
-		x.keeps[key] = true
+	if key := string(r.Action.Kind) + " " + registry; !x.explained[key] {
+		x.explained[key] = true
 		r.Undeleted = r.Err
 	}
 	r.Action.Kind, r.Action.Reason, r.Err = Hold, r.Action.Reason+"; stays, because the registry does not delete it", nil

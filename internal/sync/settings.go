@@ -309,7 +309,7 @@ func (d *Declaration) Explain(a provider.Address) []Setting {
 	s, positions := d.resolve(a)
 	var all []Setting
 	for _, known := range attributes {
-		if !known.isUsed(isModule(a)) {
+		if !known.isUsed(a.IsRegistryModule()) {
 			continue
 		}
 		all = append(all, Setting{Name: known.name, Value: known.format(s), Position: cmp.Or(positions[known.name], "default")})
@@ -340,7 +340,7 @@ func (d *Declaration) resolve(a provider.Address) (Settings, map[string]string) 
 			}
 		}
 	}
-	if isModule(a) {
+	if a.IsRegistryModule() {
 		s.Versions = s.Versions.ForModules()
 	}
 	return s, positions

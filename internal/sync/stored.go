@@ -36,7 +36,7 @@ func Stored(ctx context.Context, o Options) (wanted []provider.Requirement, from
 	from = map[provider.Address]template.Reference{}
 	problems := slices.Clone(o.Problems)
 	schedule.Each(ctx, len(o.Wanted), func(ctx context.Context, i int) (s selected, ok bool) {
-		if s.address = o.Wanted[i].Address; isModule(s.address) {
+		if s.address = o.Wanted[i].Address; s.address.IsRegistryModule() {
 			s.address = provider.ModuleAddress(module.FromRegistry(s.address).String())
 		}
 		if len(o.Wanted[i].Requirements) > 0 {

@@ -118,9 +118,9 @@ type state struct {
 	pending repository.Inspection
 	// earlier contains the decisions about the indexes that the candidate replaces.
 	earlier []repository.DecisionRecord
-	// isApproved reports whether a person approved the existing release. covers reports
-	// whether an approval is also about all zips of the candidate.
-	isApproved, covers bool
+	// isUnapproved reports whether a person approved the existing release, but not all zips
+	// of the candidate.
+	isUnapproved bool
 }
 
 // readState reads the denial and the pending tag, because tag lists can be out of date, and
@@ -148,19 +148,28 @@ func readState(ctx context.Context, repo repository.Reader, c Candidate) (s stat
 		}
 		return nil
 	})
-	if err := group.Wait(); err != nil {
-		return s, err
-	}
-	existing := provider.Release{Address: c.Release.Address, Version: c.Release.Version, Packages: c.Existing.Packages(c.Release.Address, c.Release.Version)}
-	for _, r := range s.earlier {
-		isPersonal := r.Kind == artifact.DecisionPromote || r.Kind == artifact.DecisionForce && r.Signature != nil
-		if r.Verdict != artifact.VerdictAllow || !isPersonal {
-			continue
+	err = group.Wait()
+	s.isUnapproved = isUnapproved(s.earlier, repo, c)
+	return s, err
+}
+
+// isUnapproved reports whether a person approved the existing release of a version, but not
+// all zips of the candidate.
+func isUnapproved(decisions []repository.DecisionRecord, repo repository.Reader, c Candidate) bool {
+	was := provider.Release{Address: c.Release.Address, Version: c.Release.Version, Packages: c.Existing.Packages(c.Release.Address, c.Release.Version)}
+	existing, candidate := repository.About(repo, was, c.Existing.Digest), repository.About(repo, c.Release, c.Index.Descriptor.Digest)
+	isApproved := false
+	for _, d := range decisions {
+		isPersonal := d.Kind == artifact.DecisionPromote || d.Kind == artifact.DecisionForce && d.Signature != nil
+		switch {
+		case !isPersonal || d.Verdict != artifact.VerdictAllow:
+		case d.IsAbout(candidate):
+			return false
+		case d.IsAbout(existing):
+			isApproved = true
 		}
-		s.isApproved = s.isApproved || r.IsAbout(repository.About(repo, existing, c.Existing.Digest))
-		s.covers = s.covers || r.IsAbout(repository.About(repo, c.Release, c.Index.Descriptor.Digest))
 	}
-	return s, nil
+	return isApproved
 }
 
 // evaluate decides without I/O whether a candidate can get its tag. If it must wait for an
@@ -173,7 +182,7 @@ func evaluate(s state, c Candidate) (held *HeldError, err error) {
 		return nil, nil
 	case !c.isGated() && isWaiting(s.pending, c):
 		return errPending, nil
-	case s.isApproved && !s.covers:
+	case s.isUnapproved:
 		return errUnapproved, nil
 	}
 	return nil, nil
@@ -252,7 +261,7 @@ func (c Candidate) override(s state) string {
 		return "overrides the denial " + c.Denial.Digest.String()
 	case c.Replaces:
 		return "overwrites conflicting content"
-	case c.AllowPending && (isWaiting(s.pending, c) || s.isApproved && !s.covers):
+	case c.AllowPending && (isWaiting(s.pending, c) || s.isUnapproved):
 		return "overrides the wait for an approval"
 	}
 	return ""

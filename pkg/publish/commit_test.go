@@ -3,6 +3,7 @@ package publish_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/opencontainers/go-digest"
@@ -44,7 +45,7 @@ func TestEvaluate(t *testing.T) {
 	for name, test := range map[string]struct {
 		denial            *repository.DecisionRecord
 		pending, existing repository.Inspection
-		approved, covered bool
+		unapproved        bool
 		candidate         publish.Candidate
 		held, denied      bool
 	}{
@@ -65,18 +66,58 @@ func TestEvaluate(t *testing.T) {
 		"a part of the release":          {pending: some, existing: more},
 		"approved, but not deleted":      {pending: some, existing: some},
 		"the pending index is missing":   {pending: lost, existing: some, held: true},
-		"approved":                       {approved: true, covered: true},
-		"approved without these zips":    {approved: true, held: true},
-		"unapproved zips, with gates":    {approved: true, candidate: publish.Candidate{Gates: gate.Gates{g}}, held: true},
-		"unapproved zips, staged":        {approved: true, candidate: publish.Candidate{Stage: true}},
-		"unapproved zips, with Force":    {approved: true, candidate: publish.Candidate{AllowPending: true}},
+		"approved without these zips":    {unapproved: true, held: true},
+		"unapproved zips, with gates":    {unapproved: true, candidate: publish.Candidate{Gates: gate.Gates{g}}, held: true},
+		"unapproved zips, staged":        {unapproved: true, candidate: publish.Candidate{Stage: true}},
+		"unapproved zips, with Force":    {unapproved: true, candidate: publish.Candidate{AllowPending: true}},
 		"pending, and overrides denials": {denial: denial("one"), pending: some, candidate: publish.Candidate{Denial: denial("one")}, held: true},
 	} {
 		c := test.candidate
 		c.Release, c.Existing = provider.Release{Address: w.address, Version: w.version}, test.existing
-		held, err := publish.Evaluate(publish.StateForTest{Denial: test.denial, Pending: test.pending, IsApproved: test.approved, Covers: test.covered}, c)
+		held, err := publish.Evaluate(publish.StateForTest{Denial: test.denial, Pending: test.pending, IsUnapproved: test.unapproved}, c)
 		if denied := errors.As(err, new(*repository.DeniedError)); (held != nil) != test.held || denied != test.denied || err != nil && !denied {
 			t.Errorf("%s: held %v, error %v", name, held, err)
+		}
+	}
+}
+
+// TestIsUnapproved checks which decisions about the existing release require another approval
+// of the candidate, and that an approval of the candidate suffices.
+func TestIsUnapproved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, origintest.Options{})
+	to := w.layout(t)
+	w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{haiku}})
+	existing, err := repository.Inspect(t.Context(), to.open(t), "1.2.3", repository.DepthManifests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := existing.Packages(w.address, w.version)
+	wants := append(slices.Clone(has), provider.Package{Platform: minix, Digest: digest.FromString("another zip")})
+	decision := func(kind, verdict string, about []provider.Package) repository.DecisionRecord {
+		d := repository.NewDecision(to.open(t), kind, verdict, w.address, w.version)
+		d.Index, d.Packages = digest.FromString("an earlier index"), artifact.PackageDigests(about)
+		return repository.DecisionRecord{Decision: d}
+	}
+	promoted, signed := decision(artifact.DecisionPromote, artifact.VerdictAllow, has), decision(artifact.DecisionForce, artifact.VerdictAllow, has)
+	signed.Signature = []byte("a signature")
+	for name, test := range map[string]struct {
+		decisions []repository.DecisionRecord
+		packages  []provider.Package
+		want      bool
+	}{
+		"no decision":             {nil, wants, false},
+		"approved":                {[]repository.DecisionRecord{promoted}, wants, true},
+		"approved, the same zips": {[]repository.DecisionRecord{promoted}, has, false},
+		"approved twice":          {[]repository.DecisionRecord{promoted, decision(artifact.DecisionPromote, artifact.VerdictAllow, wants)}, wants, false},
+		"signed use of Force":     {[]repository.DecisionRecord{signed}, wants, true},
+		"unsigned use of Force":   {[]repository.DecisionRecord{decision(artifact.DecisionForce, artifact.VerdictAllow, has)}, wants, false},
+		"allowed by a gate":       {[]repository.DecisionRecord{decision(artifact.DecisionGate, artifact.VerdictAllow, has)}, wants, false},
+		"denied":                  {[]repository.DecisionRecord{decision(artifact.DecisionDeny, artifact.VerdictDeny, has)}, wants, false},
+	} {
+		c := publish.Candidate{Existing: existing, Release: provider.Release{Address: w.address, Version: w.version, Packages: test.packages}}
+		if got := publish.IsUnapproved(test.decisions, to.open(t), c); got != test.want {
+			t.Errorf("%s: got %t", name, got)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 		r.Status = Replaced
 	}
 	r.release.Packages = t.Release.Packages(c.address, c.version)
-	if c.options.Gates != nil && write != nil {
+	if c.options.Gates != nil && !c.options.DryRun {
 		if r.release, err = oci.FromInspection(ctx, c.repo, t.Release, c.address, c.version, t.Release.Index.Platforms()); err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 		if c.options.Import {
 			candidate.Action = ActionImport
 		}
-		if write == nil {
+		if c.options.DryRun {
 			_, held, err := candidate.check(ctx, c.repo)
 			if held != nil && !f.stage {
 				*f = f.staged(held)

@@ -65,12 +65,17 @@ func NewVerifyingReader(src io.Reader, open func() error) io.Reader {
 
 // StateForTest is what a repository contains about a version, apart from its tag.
 type StateForTest struct {
-	Denial             *repository.DecisionRecord
-	Pending            repository.Inspection
-	IsApproved, Covers bool
+	Denial       *repository.DecisionRecord
+	Pending      repository.Inspection
+	IsUnapproved bool
 }
 
 // Evaluate calls evaluate.
 func Evaluate(s StateForTest, c Candidate) (*HeldError, error) {
-	return evaluate(state{denial: s.Denial, pending: s.Pending, isApproved: s.IsApproved, covers: s.Covers}, c)
+	return evaluate(state{denial: s.Denial, pending: s.Pending, isUnapproved: s.IsUnapproved}, c)
+}
+
+// IsUnapproved calls isUnapproved.
+func IsUnapproved(decisions []repository.DecisionRecord, repo repository.Reader, c Candidate) bool {
+	return isUnapproved(decisions, repo, c)
 }

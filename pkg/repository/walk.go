@@ -53,7 +53,7 @@ type walker struct {
 	// concurrency is the maximum number of manifests in one index that are visited
 	// concurrently. If it is 1, the order of the descriptors determines the order of the walk.
 	concurrency int
-	// maxManifests is the maximum number of manifests. If zero, there is no maximum.
+	// maxManifests limits the number of manifests, unless it is zero.
 	maxManifests int64
 
 	manifests, blobs memo.Memo[digest.Digest, struct{}]
