@@ -15,7 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// cleanUpTime limits the time for deleting what a probe pushed.
+// cleanUpTime limits the time for completing a push, and for deleting what a probe pushed, after
+// the probe is canceled.
 const cleanUpTime = time.Minute
 
 // journal is a repository that records the manifests and tags that might have been pushed.
@@ -30,14 +31,28 @@ type journal struct {
 
 // PushManifest records the manifest, and pushes it.
 func (j *journal) PushManifest(ctx context.Context, m artifact.Blob) error {
-	j.record(m.Descriptor.Digest, "")
-	return j.result(m.Descriptor.Digest, j.Repository.PushManifest(ctx, m))
+	return j.push(ctx, m.Descriptor.Digest, "", func(ctx context.Context) error {
+		return j.Repository.PushManifest(ctx, m)
+	})
 }
 
 // PushTag records the manifest and the tag, and pushes them.
 func (j *journal) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
-	j.record(m.Descriptor.Digest, tag)
-	return j.result(m.Descriptor.Digest, j.Repository.PushTag(ctx, m, tag, was))
+	return j.push(ctx, m.Descriptor.Digest, tag, func(ctx context.Context) error {
+		return j.Repository.PushTag(ctx, m, tag, was)
+	})
+}
+
+// push completes a push even if ctx is canceled meanwhile. A registry could still store the
+// content of an interrupted request after cleanUp has looked for it.
+func (j *journal) push(ctx context.Context, manifest digest.Digest, tag string, push func(context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanUpTime)
+	defer cancel()
+	j.record(manifest, tag)
+	return j.result(manifest, push(ctx))
 }
 
 func (j *journal) record(manifest digest.Digest, tag string) {
