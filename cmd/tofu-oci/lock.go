@@ -12,6 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/lock"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
+	"github.com/tofu-oci/tofu-oci/internal/report"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source"
 )
@@ -97,16 +98,17 @@ func (l locker) write() error {
 	if err != nil {
 		return err
 	}
+	out := report.Lock{Report: l.out}
 	for _, dir := range dirs {
 		change, err := l.directory(l.c.Context, dir)
 		if l.c.Context.Err() != nil {
 			return l.c.Context.Err()
 		}
-		if err := l.out.Locked(change, err); err != nil {
+		if err := out.Locked(change, err); err != nil {
 			return err
 		}
 	}
-	return l.out.LockedAll()
+	return out.Finish()
 }
 
 // directories returns the directories of the configurations to lock.
@@ -168,16 +170,17 @@ func (l locker) check() error {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
 	}
 	started := func(path string) (done func()) { return l.out.Step("checking %s", path) }
+	out := report.NewLockCheck(l.out, o.Platforms)
 	err = lock.CheckFiles(l.c.Context, l.src, files, o, started, func(path string, found []lock.Checked, err error) {
 		for i := range found {
 			found[i].Err = l.withRemedy(found[i].Err)
 		}
-		l.out.CheckedLock(path, found, err)
+		out.Checked(path, found, err)
 	})
 	if err != nil {
 		return err
 	}
-	return l.out.LockChecked(o.Platforms)
+	return out.Finish()
 }
 
 // lockFiles returns the lock files that --lock-file specifies or, without the flag, the

@@ -180,7 +180,7 @@ func syncPlan(cmd *command) error {
 			return flagError("out", err)
 		}
 	}
-	err = cmd.out.SyncPlanned(plan, o.Problems)
+	err = report.NewSync(cmd.out, plan).Planned(plan, o.Problems)
 	if err == nil && cmd.c.Bool("detailed-exitcode") && plan.HasChanges() {
 		return &explain.ExitError{Code: explain.ExitChanges}
 	}
@@ -199,14 +199,14 @@ func syncApply(cmd *command) error {
 	} else if err := watch.open(o.Declaration); err != nil {
 		return err
 	}
-	return watch.finish(applyPlan(cmd, o))
+	return watch.finish(watch.applyPlan(o))
 }
 
 // applyPlan creates a plan and applies it.
-func applyPlan(cmd *command, o sync.Options) error {
-	cmd.out.Sync = outcome.New(&sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // the result if planning fails
-	plan, err := sync.NewPlan(cmd.c.Context, o)
-	if file := cmd.c.String("plan"); file != "" && err == nil {
+func (w *watcher) applyPlan(o sync.Options) error {
+	w.result = report.NewSync(w.out, &sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // the result if planning fails
+	plan, err := sync.NewPlan(w.c.Context, o)
+	if file := w.c.String("plan"); file != "" && err == nil {
 		var approved *sync.Plan
 		if approved, err = sync.ReadPlan(file); err != nil {
 			return flagError("plan", err)
@@ -216,16 +216,17 @@ func applyPlan(cmd *command, o sync.Options) error {
 	if err != nil {
 		return err
 	}
-	err = plan.Apply(cmd.c.Context, cmd.out.WatchSync(o, plan))
+	err = plan.Apply(w.c.Context, w.result.Watch(o, plan))
 	if err == nil {
-		cmd.noteMirroredModules(o, plan)
+		w.noteMirroredModules(o, plan)
 	}
-	if cmd.c.IsSet("textfile") || cmd.c.IsSet("out") {
-		cmd.out.Sync.Summary.Newest = sync.Newest(cmd.c.Context, o)
+	result := w.result.Document
+	if w.c.IsSet("textfile") || w.c.IsSet("out") {
+		result.Summary.Newest = sync.Newest(w.c.Context, o)
 	}
-	err = cmd.out.FinishSync(o.Problems, err)
-	if file := cmd.c.String("out"); file != "" {
-		err = errors.Join(err, cmd.out.Sync.Write(file)) // the error contains the path
+	err = w.result.Finish(o.Problems, err)
+	if file := w.c.String("out"); file != "" {
+		err = errors.Join(err, result.Write(file)) // the error contains the path
 	}
 	return err
 }
@@ -246,6 +247,7 @@ func (cmd *command) noteMirroredModules(o sync.Options, plan *sync.Plan) {
 // watcher sends the notification of a run and writes its metrics.
 type watcher struct {
 	*command
+	result *report.Sync
 	// hook is nil if no notifications are sent.
 	hook *outcome.Webhook
 }
@@ -265,11 +267,11 @@ func (w *watcher) open(d *sync.Declaration) error {
 func (w *watcher) finish(err error) error {
 	code := explain.ExitCode(w.c.Context, err)
 	if file := w.c.String("textfile"); file != "" {
-		err = errors.Join(err, w.out.Sync.Metrics(code).WriteTextfile(file)) // the error contains the path
+		err = errors.Join(err, w.result.Document.Metrics(code).WriteTextfile(file)) // the error contains the path
 	}
-	if text := w.out.SyncMessage(code, err); w.hook != nil && text != "" && w.c.Context.Err() == nil {
+	if text := w.result.Message(code, err); w.hook != nil && text != "" && w.c.Context.Err() == nil {
 		o := outcome.SendOptions{CAFile: w.c.String("ca-file"), UserAgent: "tofu-oci/" + thisBuild().Version}
-		if failed := w.hook.Send(w.c.Context, text, w.out.Sync.Summary, o); failed != nil {
+		if failed := w.hook.Send(w.c.Context, text, w.result.Document.Summary, o); failed != nil {
 			w.out.Warn("%v", failed)
 		}
 	}

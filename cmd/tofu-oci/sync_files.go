@@ -131,9 +131,9 @@ func syncReport(cmd *command) error {
 	}
 	declared.Path, declared.Digest = cmp.Or(declared.Path, d.Path), d.Digest
 	cmd.out.Summary = os.Getenv("GITHUB_STEP_SUMMARY")
-	watch := watcher{command: cmd}
+	watch := watcher{command: cmd, result: report.NewSync(cmd.out, &sync.Plan{})}
 	if err := watch.open(d); err != nil {
 		return err
 	}
-	return watch.finish(cmd.out.MergeSync(all, problems))
+	return watch.finish(watch.result.Merged(all, problems))
 }

@@ -13,12 +13,17 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// lockCheck is the result of lock --check.
-type lockCheck struct {
+// LockCheck is the report of lock --check.
+type LockCheck struct {
+	*Report
 	items   []lockCheckItem
 	summary lockCheckSummary
-	// done is set when all lock files have been checked.
-	done bool
+}
+
+// NewLockCheck returns the report of lock --check for the given platforms.
+func NewLockCheck(o *Report, platforms []provider.Platform) *LockCheck {
+	o.Command += " --check"
+	return &LockCheck{Report: o, summary: lockCheckSummary{Platforms: text.Strings(platforms)}}
 }
 
 // lockCheckItem is a provider in a lock file, or a lock file that could not be read.
@@ -52,16 +57,15 @@ type lockCheckSummary struct {
 	Failed int `json:"failed"`
 }
 
-// CheckedLock records the result for a lock file. err, if not nil, explains why the
-// file could not be checked.
-func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
-	r := &o.lockCheck
+// Checked records the result for a lock file. err, if not nil, explains why the file could
+// not be checked.
+func (r *LockCheck) Checked(path string, checked []lock.Checked, err error) {
 	r.summary.Files++
 	fail := func(i lockCheckItem, err error) {
 		i.Error = outcome.DescribeError(err)
-		r.items, o.errors = append(r.items, i), append(o.errors, err)
+		r.items, r.errors = append(r.items, i), append(r.errors, err)
 		r.summary.Failed++
-		o.printError(inFile(i.File, err))
+		r.printError(inFile(i.File, err))
 	}
 	if err != nil {
 		fail(lockCheckItem{File: path}, err)
@@ -85,13 +89,10 @@ func (o *Report) CheckedLock(path string, checked []lock.Checked, err error) {
 	}
 }
 
-// LockChecked prints the result for all lock files. The exit code reports, in this
-// order of precedence, hashes that do not match, missing versions or packages, or an
-// error.
-func (o *Report) LockChecked(platforms []provider.Platform) error {
-	r := &o.lockCheck
-	r.done = true
-	r.summary.Platforms = text.Strings(platforms)
+// Finish prints the result for all lock files. The exit code reports, in this order of
+// precedence, hashes that do not match, missing versions or packages, or an error.
+func (r *LockCheck) Finish() error {
+	r.result = r
 	found, code := found{rules: lock.Rules()}, 0
 	for _, i := range r.items {
 		for _, f := range i.Findings {
@@ -107,17 +108,17 @@ func (o *Report) LockChecked(platforms []provider.Platform) error {
 			found.failed = append(found.failed, finding.Finding{Subject: finding.Subject{File: i.File, Provider: i.Provider, Version: i.Version}, Message: i.Error.Message})
 		}
 	}
-	if err := printFindings(o, "lock-check", r.items, r.summary, found, r.text()); err != nil {
+	if err := printFindings(r.Report, "lock-check", r.items, r.summary, found, r.text()); err != nil {
 		return err
 	}
 	if code != 0 {
 		return &explain.ExitError{Code: code}
 	}
-	return explain.Items(len(r.items)-r.summary.Failed, o.errors)
+	return explain.Items(len(r.items)-r.summary.Failed, r.errors)
 }
 
 // text returns the lines after the findings.
-func (r *lockCheck) text() string {
+func (r *LockCheck) text() string {
 	text := r.line() + "\n"
 	if r.summary.UnknownHashes > 0 {
 		text += fmt.Sprintf("hashes unknown to the repository: %d\n", r.summary.UnknownHashes)
@@ -129,7 +130,7 @@ func (r *lockCheck) text() string {
 }
 
 // line summarizes the result in one line.
-func (r *lockCheck) line() string {
+func (r *LockCheck) line() string {
 	s := r.summary
 	line := fmt.Sprintf("%s in %s, for %s: ", Counted(s.Providers, "provider"), Counted(s.Files, "lock file"), strings.Join(s.Platforms, ", "))
 	switch {
@@ -143,8 +144,8 @@ func (r *lockCheck) line() string {
 	return line + "all providers can be installed"
 }
 
-// markdown returns the job summary.
-func (r *lockCheck) markdown(heading string) *markdown {
+// markdown returns the job summary. Errors of the whole run are printed before Finish.
+func (r *LockCheck) markdown(heading string, _ *outcome.ErrorItem) *markdown {
 	m := &markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
 	for _, i := range r.items {
 		file := filepath.ToSlash(i.File)

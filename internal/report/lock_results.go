@@ -50,9 +50,15 @@ type lockedProvider struct {
 	Error       *outcome.ErrorItem `json:"error,omitempty"`
 }
 
+// Lock is the report of lock.
+type Lock struct {
+	*Report
+	files []lockedFile
+}
+
 // Locked prints the result for a lock file. If failure is not nil, the file was not
 // written.
-func (o *Report) Locked(c lock.Change, failure error) error {
+func (o *Lock) Locked(c lock.Change, failure error) error {
 	f := lockedFile{File: c.Path, Unresolved: c.Unread}
 	var lines []string
 	reasons := map[provider.Address]string{} // for removing a provider
@@ -84,8 +90,8 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 		f.Removed = append(f.Removed, a.String())
 		lines = append(lines, fmt.Sprintf("  %s removed: %s\n", a, cmp.Or(reasons[a], "the configuration doesn't require it")))
 	}
-	o.lockedStatus(&f, c, failure)
-	o.lockFiles = append(o.lockFiles, f)
+	o.setStatus(&f, c, failure)
+	o.files = append(o.files, f)
 	for _, module := range f.Unresolved {
 		o.Warn("%s: the requirements of module %s are unknown; run tofu init or tofu get to install it", f.File, module)
 	}
@@ -99,8 +105,8 @@ func (o *Report) Locked(c lock.Change, failure error) error {
 	return err
 }
 
-// lockedStatus sets the status, the diff, and the error for the whole file.
-func (o *Report) lockedStatus(f *lockedFile, c lock.Change, err error) {
+// setStatus sets the status, the diff, and the error for the whole file.
+func (o *Lock) setStatus(f *lockedFile, c lock.Change, err error) {
 	failed := err != nil || len(f.errors) > 0
 	f.Diff = UnifiedDiff(f.File, c.Old, c.New)
 	switch {
@@ -142,21 +148,21 @@ func countHashes(hashes []lockfile.Hash) string {
 	return strings.Join(parts, ", ")
 }
 
-// LockedAll prints the JSON document of lock and returns the run's error.
-func (o *Report) LockedAll() error {
+// Finish prints the JSON document and returns the run's error.
+func (o *Lock) Finish() error {
 	o.EndProgress()
 	summary := lockSummary{map[string]int{}}
-	for _, f := range o.lockFiles {
+	for _, f := range o.files {
 		summary.Statuses[f.Status]++
 	}
 	if o.json {
-		if err := printItems(o, "lock", o.lockFiles, summary, ""); err != nil {
+		if err := printItems(o.Report, "lock", o.files, summary, ""); err != nil {
 			return err
 		}
 	}
 	done := 0
 	var failed []error
-	for _, f := range o.lockFiles {
+	for _, f := range o.files {
 		failed = append(failed, f.errors...)
 		if f.Status != "failed" { // incomplete files are written, but their results have errors
 			done++

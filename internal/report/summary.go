@@ -23,7 +23,7 @@ type errorSummary struct {
 // End prints the run's summary, writes the last event, and writes the job summary. code
 // is the exit code. err is not nil if the command failed.
 func (o *Report) End(err error, code int) {
-	if o.plan == nil && o.Sync == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
+	if o.plan == nil && o.result == nil && len(o.results) > 1 && code != explain.ExitInterrupted {
 		o.Note("%s", o.line())
 	}
 	o.noteSkipped()
@@ -36,11 +36,8 @@ func (o *Report) End(err error, code int) {
 	})
 	if o.Summary != "" {
 		text := newMarkdown(o.heading(code), o.results, whole)
-		if o.lockCheck.done {
-			text = o.lockCheck.markdown(o.heading(code))
-		}
-		if o.Sync != nil {
-			text = o.syncMarkdown(o.heading(code), whole)
+		if o.result != nil {
+			text = o.result.markdown(o.heading(code), whole)
 		}
 		if err := text.appendTo(o.Summary); err != nil {
 			o.Warn("writing the job summary to $GITHUB_STEP_SUMMARY: %v", err)
@@ -55,10 +52,8 @@ func (o *Report) line() string { return line(o.results, o.run.moved, time.Since(
 func (o *Report) heading(code int) string {
 	text := "tofu-oci " + o.Command
 	switch {
-	case o.lockCheck.done:
-		text += " --check: " + o.lockCheck.line()
-	case o.Sync != nil:
-		text += ": " + o.syncLine()
+	case o.result != nil:
+		text += ": " + o.result.line()
 	case len(o.results) > 0:
 		text += ": " + o.line()
 	}

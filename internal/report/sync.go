@@ -18,20 +18,34 @@ import (
 // limits comments to 65,536 characters.
 const maxComment = 60_000
 
-// SyncPlanned prints a plan. problems are errors that do not concern an action.
-func (o *Report) SyncPlanned(p *sync.Plan, problems []error) error {
-	o.Sync = outcome.New(p)
-	o.Sync.Planned = true
-	for _, a := range p.Actions {
-		i := outcome.Planned(a)
-		o.addSync(i, eventOf(i), "", a.Err)
-	}
-	return o.FinishSync(problems, nil)
+// Sync is the report of sync plan, sync apply, and sync report.
+type Sync struct {
+	*Report
+	// Document is the plan or the result.
+	Document *outcome.Document
 }
 
-// WatchSync returns the options so with callbacks that report the run.
-func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
-	o.Sync = outcome.New(p)
+// NewSync returns the report of a plan or of its result. p contains no actions if there is
+// no plan yet.
+func NewSync(o *Report, p *sync.Plan) *Sync {
+	s := &Sync{o, outcome.New(p)}
+	o.result = s
+	return s
+}
+
+// Planned prints a plan. problems are errors that do not concern an action.
+func (o *Sync) Planned(p *sync.Plan, problems []error) error {
+	o.Document.Planned = true
+	for _, a := range p.Actions {
+		i := outcome.Planned(a)
+		o.add(i, eventOf(i), "", a.Err)
+	}
+	return o.Finish(problems, nil)
+}
+
+// Watch returns the options so with callbacks that report the run.
+func (o *Sync) Watch(so sync.Options, p *sync.Plan) sync.Options {
+	o.Document = outcome.New(p)
 	o.run.plan(len(p.Actions))
 	so.OnStart = func(a sync.Action) { o.run.itemStarted(a.Provider, a.Version) }
 	so.OnResult = func(r sync.Result) {
@@ -50,19 +64,18 @@ func (o *Report) WatchSync(so sync.Options, p *sync.Plan) sync.Options {
 			}
 		}
 		o.run.itemFinished(r.Action.Provider, r.Action.Version, event)
-		o.addSync(i, event, about, r.Err)
+		o.add(i, event, about, r.Err)
 	}
 	return so
 }
 
-// MergeSync prints the merged results of all shards of a run.
-func (o *Report) MergeSync(all *outcome.Document, problems []error) error {
-	o.Sync = outcome.New(&sync.Plan{})
-	o.Sync.Summary = all.Summary
+// Merged prints the merged results of all shards of a run.
+func (o *Sync) Merged(all *outcome.Document, problems []error) error {
+	o.Document.Summary = all.Summary
 	for _, i := range all.Items {
-		o.addSync(i, eventOf(i), "", i.Error.Err())
+		o.add(i, eventOf(i), "", i.Error.Err())
 	}
-	return o.FinishSync(problems, nil)
+	return o.Finish(problems, nil)
 }
 
 // eventOf converts a sync item to the format of items in events.
@@ -70,72 +83,71 @@ func eventOf(i outcome.Item) Item {
 	return Item{Provider: i.Provider, Version: i.Version, Status: i.Status, Repository: i.Repository, Tag: i.Tag, Digest: i.Digest, Eligible: i.Eligible, Error: i.Error}
 }
 
-// addSync records an item and prints the result of an action. about describes the
+// add records an item and prints the result of an action. about describes the
 // published release.
-func (o *Report) addSync(i outcome.Item, event Item, about string, err error) {
-	o.Sync.Items = append(o.Sync.Items, i)
+func (o *Sync) add(i outcome.Item, event Item, about string, err error) {
+	o.Document.Items = append(o.Document.Items, i)
 	switch {
 	case err != nil:
 		o.failed(event, err)
-	case o.Sync.Planned || o.Format == Markdown:
+	case o.Document.Planned || o.Format == Markdown:
 		o.results = append(o.results, event)
 	default:
 		o.done(event, fmt.Sprintf("%s %s %s\n%s%s", i.Release(), i.Status, reference(i.Repository, i.Tag, i.Digest), detailed([]string{i.Details()}), about))
 	}
 }
 
-// FinishSync prints the result of a sync command and returns its error. problems are
+// Finish prints the result of a sync command and returns its error. problems are
 // errors that do not concern an action, and err is the error of the run.
-func (o *Report) FinishSync(problems []error, err error) error {
+func (o *Sync) Finish(problems []error, err error) error {
 	for _, problem := range problems {
 		o.printError(problem)
 	}
-	o.Sync.Summary.Warnings = append(o.Sync.Summary.Warnings, o.warnings...)
-	o.Sync.Finish(problems)
+	o.Document.Summary.Warnings = append(o.Document.Summary.Warnings, o.warnings...)
+	o.Document.Finish(problems)
 	o.EndProgress()
 	text := ""
 	switch {
 	case o.Format == Markdown:
-		text, _ = o.syncMarkdown(o.heading(explain.ExitDone), nil).text(maxComment) // the heading fits
-	case o.Sync.Planned:
-		rows := make([]string, 0, len(o.Sync.Items))
-		for _, i := range o.Sync.Items {
+		text, _ = o.markdown(o.heading(explain.ExitDone), nil).text(maxComment) // the heading fits
+	case o.Document.Planned:
+		rows := make([]string, 0, len(o.Document.Items))
+		for _, i := range o.Document.Items {
 			rows = append(rows, cells(i.Action, i.Release(), i.Target, i.Details()))
 		}
-		text = o.table(rows) + "plan: " + o.syncLine() + "\n"
+		text = o.table(rows) + "plan: " + o.line() + "\n"
 	default:
-		o.Note("%s", o.syncLine())
+		o.Note("%s", o.line())
 	}
-	if failed := printItems(o, "sync", o.Sync.Items, o.Sync.Summary, text); failed != nil {
+	if failed := printItems(o.Report, "sync", o.Document.Items, o.Document.Summary, text); failed != nil {
 		return failed
 	}
-	if len(o.Sync.Summary.Problems) > 0 {
+	if len(o.Document.Summary.Problems) > 0 {
 		return errors.Join(&explain.ExitError{Code: explain.ExitPartly}, err)
 	}
-	done := o.Sync.Summary.Unchanged + len(o.results) - len(o.errors) - o.Sync.Summary.Statuses[outcome.StatusHeld]
+	done := o.Document.Summary.Unchanged + len(o.results) - len(o.errors) - o.Document.Summary.Statuses[outcome.StatusHeld]
 	return errors.Join(explain.Items(done, o.errors), err)
 }
 
-// syncLine returns the summary in one line.
-func (o *Report) syncLine() string {
-	if n := o.Sync.Summary.Bytes; n > 0 {
-		return o.Sync.Line() + " · " + Size(n) + " sent"
+// line returns the summary in one line.
+func (o *Sync) line() string {
+	if n := o.Document.Summary.Bytes; n > 0 {
+		return o.Document.Line() + " · " + Size(n) + " sent"
 	}
-	return o.Sync.Line()
+	return o.Document.Line()
 }
 
-// syncMarkdown returns a plan or its results as Markdown for pull requests and job
-// summaries. whole is the error of the whole run, or nil.
-func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdown {
+// markdown returns a plan or its results as Markdown for pull requests and job summaries.
+func (o *Sync) markdown(heading string, whole *outcome.ErrorItem) *markdown {
 	m := &markdown{heading: heading, columns: []string{"action", "provider", "version", "target", "status", "reason"}}
 	m.fail("", whole)
-	for _, problem := range o.Sync.Summary.Problems {
+	for _, problem := range o.Document.Summary.Problems {
 		m.fail("", &problem)
 	}
-	for _, warning := range o.Sync.Summary.Warnings {
+	for _, warning := range o.Document.Summary.Warnings {
 		m.warn("", warning)
 	}
-	for _, i := range o.Sync.Items {
+	for _, i := range o.Document.Items {
 		m.fail(i.Release(), i.Error)
 		for _, warning := range i.Warnings {
 			m.warn(i.Release(), warning)
@@ -145,17 +157,17 @@ func (o *Report) syncMarkdown(heading string, whole *outcome.ErrorItem) *markdow
 	return m
 }
 
-// SyncMessage returns the notification about a run with the given exit code and error.
+// Message returns the notification about a run with the given exit code and error.
 // It is empty if nothing changed and nothing failed.
-func (o *Report) SyncMessage(code int, err error) string {
+func (o *Sync) Message(code int, err error) string {
 	if _, reported := errors.AsType[*explain.ExitError](err); reported {
 		err = nil
 	}
-	lines := o.Sync.Message(err)
+	lines := o.Document.Message(err)
 	if len(lines) == 0 {
 		return ""
 	}
-	return o.heading(code) + " (" + o.Sync.Summary.Declaration.Path + ")\n" + joinLines(lines)
+	return o.heading(code) + " (" + o.Document.Summary.Declaration.Path + ")\n" + joinLines(lines)
 }
 
 // declaredItem is a provider or module in a declaration.
