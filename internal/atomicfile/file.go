@@ -43,17 +43,17 @@ func Create(path string, mode fs.FileMode) (*File, error) {
 	return create(path, mode, createExclusive)
 }
 
-// Clone is like [Create], but the new file starts with a copy of the content of src. If
-// the file system supports it, both files share their blocks.
-func Clone(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
-	return create(path, mode, func(name string, mode fs.FileMode) (*os.File, error) {
-		root, err := os.OpenRoot(filepath.Dir(name))
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		return CloneIn(ctx, root, filepath.Base(name), mode, src)
-	})
+// Copy is like [Create], but the new file starts with a copy of the content of src.
+func Copy(ctx context.Context, path string, mode fs.FileMode, src *os.File) (*File, error) {
+	f, err := Create(path, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyAll(ctx, f.f, src); err != nil {
+		f.Discard()
+		return nil, unnamed(err, path)
+	}
+	return f, nil
 }
 
 // Write creates or replaces the file at path with the output of fill. If fill or a

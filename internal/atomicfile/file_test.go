@@ -229,10 +229,10 @@ func TestCreateDuringDirectoryRemoval(t *testing.T) {
 	group.Wait()
 }
 
-func TestClone(t *testing.T) {
+func TestCopy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	path := filepath.Join(dir, "made", "clone")
+	path := filepath.Join(dir, "made", "copy")
 	if err := os.WriteFile(filepath.Join(dir, "src"), []byte("text"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer src.Close()
-	f, err := atomicfile.Clone(t.Context(), path, 0o644, src)
+	f, err := atomicfile.Copy(t.Context(), path, 0o644, src)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,5 +250,5 @@ func TestClone(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkContent(t, path, "text")
-	checkNames(t, dir, "made", "made/clone", "src")
+	checkNames(t, dir, "made", "made/copy", "src")
 }

@@ -95,7 +95,7 @@ func copyFile(ctx context.Context, to, from *os.Root, f Entry, flush bool) error
 	if f.Executable {
 		mode = copiedExecutable
 	}
-	dst, err := CloneIn(ctx, to, name, mode, src)
+	dst, err := CopyIn(ctx, to, name, mode, src)
 	if err != nil {
 		return err
 	}

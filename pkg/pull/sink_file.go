@@ -149,7 +149,7 @@ func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (
 	if p.Size >= 0 && p.Size != blob.Size() {
 		return tempZip{}, false
 	}
-	f, err := atomicfile.Clone(ctx, path, modeZip, blob.File())
+	f, err := atomicfile.Copy(ctx, path, modeZip, blob.File())
 	if err != nil {
 		return tempZip{}, false
 	}
