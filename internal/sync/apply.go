@@ -272,30 +272,30 @@ func (x *applier) restore(ctx context.Context, repo repository.Repository, a Act
 // deny denies a version because of a deny block or, if the action has a source, because the
 // source denies it. The reason comes from the block or the source, not from the plan.
 func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action) error {
-	o := approval.DenyOptions{Aliases: x.wanted[a.Provider].Settings.Aliases}
+	record, err := x.denial(ctx, a)
+	if err != nil {
+		return err
+	}
+	s := x.wanted[a.Provider].Settings
+	o := approval.DenyOptions{Aliases: s.Aliases, Signer: x.publishOptions(s).RecordSigner}
+	_, err = approval.Withdraw(ctx, repo, storedAs(a.Provider, repo.String()), a.Version, record, o)
+	return err
+}
+
+func (x *applier) denial(ctx context.Context, a Action) (record repository.DecisionRecord, err error) {
 	if a.Source != "" {
 		record, denied, err := repository.ReadDenial(ctx, x.opened[a.Source], a.Version)
 		if err == nil && !denied {
 			err = fmt.Errorf("%s does not deny this version", a.Source)
 		}
-		if err == nil {
-			_, err = approval.Withdraw(ctx, repo, storedAs(a.Provider, repo.String()), a.Version, record, o)
-		}
-		return err
+		return record, err
 	}
 	i := slices.IndexFunc(x.Declaration.Denials, func(block Denial) bool { return block.Denies(a.Provider, a.Version) })
 	if i < 0 {
-		return errors.New("the declaration does not deny this version")
+		return record, errors.New("the declaration does not deny this version")
 	}
-	o.Reason, o.By = x.Declaration.Denials[i].Reason, x.Declaration.Denials[i].By
-	done, err := approval.Deny(ctx, repo, storedAs(a.Provider, repo.String()), a.Version, o)
-	if err == nil && done.VersionTagError != nil {
-		err = fmt.Errorf("the version is denied, but its tag %s still exists: %w", a.Tag, done.VersionTagError)
-	}
-	if err == nil && done.RecordError != nil {
-		err = fmt.Errorf("the version is denied, but its history lacks the denial: %w", done.RecordError)
-	}
-	return err
+	record.Repository, record.Reason, record.By = "the declaration", x.Declaration.Denials[i].Reason, x.Declaration.Denials[i].By
+	return record, nil
 }
 
 // again calls do, and repeats the call if another run has moved a tag.

@@ -12,8 +12,8 @@ import (
 )
 
 // Withdraw denies a version in a repository because the repository that it was copied from
-// denies it. record is the denial in that repository. The new record contains the same
-// reason and person. If the repository doesn't have the version, or no longer has it because
+// denies it, or because a declaration does. record is that denial. The new record contains
+// the same reason and person. If the repository doesn't have the version, or no longer has it because
 // of an earlier denial, denied is nil.
 //
 // If the tag of the version can't be deleted, the error wraps
@@ -29,6 +29,8 @@ func Withdraw(ctx context.Context, repo repository.Repository, a provider.Addres
 		return nil, fmt.Errorf("version is denied in %s, but not in %s: %w", record.Repository, repo, err)
 	case r.VersionTagError != nil:
 		return r.Record, fmt.Errorf("version is denied in %s, but its tag %s still exists in %s: %w", record.Repository, artifact.Tag(v), repo, r.VersionTagError)
+	case r.RecordError != nil:
+		return r.Record, fmt.Errorf("version is denied in %s and in %s, but its history in %s lacks the denial: %w", record.Repository, repo, repo, r.RecordError)
 	}
 	return r.Record, nil
 }

@@ -68,13 +68,18 @@ type DecisionRecord struct {
 func (r DecisionRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // NewDecision returns a decision of the given kind about a version in a repository,
-// with the current time.
+// with the current time. A module is named after the repository, because the flows spell its
+// address differently.
 func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provider.Version) artifact.Decision {
-	name := repo.String()
+	name, module := repo.String(), "oci://"+repo.String()
 	if repo.Traits().Registry == "" {
-		name = "oci-layout" // the directory of a layout can be moved or copied
+		name, module = "oci-layout", "oci-layout" // the directory of a layout can be moved or copied
 	}
-	return artifact.Decision{Kind: kind, Verdict: verdict, Repository: name, Provider: a.String(), Version: v.String(), Time: time.Now().UTC().Truncate(time.Millisecond)}
+	subject := a.String()
+	if a.IsModule() {
+		subject = module
+	}
+	return artifact.Decision{Kind: kind, Verdict: verdict, Repository: name, Provider: subject, Version: v.String(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
 // Record stores a decision as a referrer of the index that it is about. It skips a

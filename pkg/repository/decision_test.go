@@ -124,6 +124,25 @@ func TestDecisionReplay(t *testing.T) {
 	}
 }
 
+// TestDecisionsAboutModules checks that a decision about a module holds however its address
+// is spelled. An image layout can also be moved.
+func TestDecisionsAboutModules(t *testing.T) {
+	t.Parallel()
+	for name, o := range kinds {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			repo, version := newWorld(t, o).open(), nouns.Version(t, "1.0.0")
+			decided := repository.NewDecision(repo, artifact.DecisionPromote, artifact.VerdictAllow, provider.ModuleAddress("oci://registry.example.org/vpc"), version)
+			for _, spelled := range []string{repo.String(), "oci-layout:elsewhere/vpc"} {
+				about := repository.About(repo, provider.Release{Address: provider.ModuleAddress(spelled), Version: version}, "")
+				if !decided.IsAbout(about) {
+					t.Errorf("decision about %s doesn't hold for %s", decided.Provider, about.Provider)
+				}
+			}
+		})
+	}
+}
+
 // TestDecisionSchema checks that statements match their schema, and that the schema describes
 // all fields.
 func TestDecisionSchema(t *testing.T) {
