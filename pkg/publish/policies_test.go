@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	svchost "github.com/hashicorp/terraform-svchost"
+
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
 	"github.com/tofu-oci/tofu-oci/internal/serve/pullthrough"
@@ -27,6 +29,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -159,6 +162,23 @@ func (p *policies) pullThrough(o publish.Options) error {
 	return err
 }
 
+// mirrorModule mirrors the module from a registry that refers to an OCI repository.
+func (p *policies) mirrorModule(o publish.Options) (failed error) {
+	p.Helper()
+	p.origin.AddModule(origintest.Module{Name: "acme/vpc/aws", Version: "1.2.3", Location: "oci://source.example.com/vpc?tag=1.2.3"})
+	address, err := module.ParseAddress(originHost + "/acme/vpc/aws")
+	p.must(err)
+	from := origin.NewModules(origin.Options{HTTP: p.client, Services: map[svchost.Hostname]string{originHost: p.url + "/v1/modules/"}})
+	err = module.Mirror(p.Context(), from, []module.Requirement{{Address: address, Constraint: provider.ExactConstraint(p.version)}}, module.MirrorOptions{
+		Options: mirror.Options{
+			Target:   func(provider.Address) (repository.Repository, publish.Options, error) { return p.to.open(p.T), o, nil },
+			OnResult: func(r mirror.Result) { failed = r.Err },
+		},
+		Open: func(template.Reference) (repository.Reader, error) { return p.from.open(p.T), nil },
+	})
+	return errors.Join(failed, err)
+}
+
 // sync applies a declaration. arguments are arguments of the target.
 func (p *policies) sync(arguments string, o publish.Options) (failed error) {
 	p.Helper()
@@ -284,6 +304,9 @@ var paths = map[string]path{
 		_, err := p.pushModule(p.to, "# module", module.PushOptions{Gates: o.Gates, Latest: true})
 		return err
 	}},
+	"module mirror": {isModule: true, run: func(p *policies, o publish.Options) error {
+		return p.mirrorModule(o)
+	}},
 	"module copy": {isModule: true, run: func(p *policies, o publish.Options) error {
 		o.Verify = nil
 		_, err := p.publisher().Copy(p.Context(), p.from.open(p.T), p.to.open(p.T), p.decided(), p.version, o)
@@ -335,13 +358,13 @@ var rules = map[string]struct {
 	"unsigned": {func(_ *policies, o *publish.Options) {
 		o.Verify = trust.Policy{Mode: trust.ModeRequire}.Verify
 	}, "refused", map[string]string{
-		"promote": "refused pending-1.2.3", "restore": "refused pruned-1.2.3", "module push": "", "module copy": "", "module promote": "",
+		"promote": "refused pending-1.2.3", "restore": "refused pruned-1.2.3", "module push": "", "module mirror": "", "module copy": "", "module promote": "",
 	}},
 	"approved without a platform": {func(p *policies, _ *publish.Options) {
 		p.store(p.to, false, publish.Options{Platforms: []provider.Platform{haiku}})
 		_, err := approval.Promote(p.Context(), p.to.open(p.T), p.decided(), p.version, approval.PromoteOptions{Reason: "reviewed"})
 		p.must(err)
-	}, "1.2.3 pending-1.2.3", map[string]string{"promote": "", "restore": "", "module push": "", "module copy": "", "module promote": ""}},
+	}, "1.2.3 pending-1.2.3", map[string]string{"promote": "", "restore": "", "module push": "", "module mirror": "", "module copy": "", "module promote": ""}},
 	"other bytes": {func(p *policies, o *publish.Options) {
 		o.Recheck = true
 		p.store(p.to, true, publish.Options{Force: true})
@@ -373,7 +396,7 @@ func TestPoliciesOnAllPaths(t *testing.T) {
 					t.Parallel()
 					p := &policies{T: t, world: newWorld(t, origintest.Options{}), path: path}
 					p.offerUnsigned(t)
-					if p.from = p.layout(t); !path.isModule || name == "module copy" {
+					if p.from = p.layout(t); !path.isModule || name == "module copy" || name == "module mirror" {
 						p.store(p.from, false, publish.Options{})
 					}
 					if p.to = p.layout(t); o != nil {
