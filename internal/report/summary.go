@@ -171,7 +171,7 @@ type dryRunPlan struct {
 // add adds a release to the plan.
 func (t *dryRunPlan) add(r publish.Result) {
 	t.Releases++
-	if r.Status == publish.Unchanged {
+	if r.Status == publish.Unchanged || r.Status == publish.Denied {
 		return
 	}
 	t.ToSend++
