@@ -70,7 +70,7 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	v, o := c.version, c.options
 	// 1. Check for denials in both repositories, and run a quick check. Force doesn't
 	// override a denial in the source. To remove this denial, use promote.
-	f := facts{address: c.address, version: v, tag: artifact.Tag(v)}
+	f := facts{runFacts: runFacts{address: c.address, version: v, tag: artifact.Tag(v)}}
 	if o.Stage {
 		f = f.staged(nil)
 	}

@@ -35,8 +35,8 @@ func (p Plan) ReleaseForTest() provider.Release { return p.release }
 // source's release.
 func NewPlan(t FactsForTest, r provider.Release, o PolicyForTest) (p Plan, asks bool) {
 	f := facts{
-		address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, stored: t.Inspection,
-		kept: t.Kept, restored: t.Restored, lost: t.Lost, denial: t.Denial, tags: t.Tags, wanted: t.Wanted,
+		runFacts{address: r.Address, version: r.Version, tag: "1.2.3", release: r, known: map[part]bool{}, denial: t.Denial, tags: t.Tags},
+		tagFacts{stored: t.Inspection, kept: t.Kept, restored: t.Restored, lost: t.Lost, wanted: t.Wanted},
 	}
 	f.from = f.stored.Digest
 	if t.Pending != nil {

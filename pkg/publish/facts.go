@@ -14,15 +14,19 @@ import (
 
 // facts contains the inputs of a plan that have been gathered so far.
 type facts struct { //nolint:recvcheck // only sort modifies the facts
+	runFacts
+	tagFacts
+}
+
+// runFacts contains the facts that are valid for all rounds of a run.
+type runFacts struct {
 	address provider.Address
 	version provider.Version
 	// known contains the parts that were gathered.
 	known map[part]bool
-
-	// The following facts are valid for all rounds of a run.
-
-	// stage reports whether the pending tag is written. held is the reason, or nil if the
-	// options request it.
+	// tag is the tag to write. stage reports whether it is the pending tag. held is the
+	// reason, or nil if the options request it.
+	tag   string
 	stage bool
 	held  *HeldError
 	// denial is the denial of the version, or nil.
@@ -43,25 +47,15 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	attestations map[digest.Digest][]provider.Document
 	unattested   error
 	attached     []string
-	// If the plan changes the release, unattestedPackages is nil. Otherwise, it
-	// contains the packages that have no attestations.
-	unattestedPackages []provider.Package
 	// sent contains the zips that the repository is known to have. earlier contains the
 	// indexes that were extended. apply records both for the next round.
 	sent    map[zipKey]PackageResult
 	earlier []ocispec.Descriptor
-	// committed reports whether Commit has written the tag.
-	committed bool
-	// completed is the index to which everything that belongs to it was attached before a
-	// tag pointed to it.
-	completed digest.Digest
-	// now is the inspection of the tag after the plan was applied.
-	now repository.Inspection
+}
 
-	// The following facts change if another run moves the tag.
-
-	// tag is the tag to write. from is the digest that the tag points to.
-	tag  string
+// tagFacts contains the facts that change if another run moves the tag.
+type tagFacts struct {
+	// from is the digest that the tag points to.
 	from digest.Digest
 	// stored is the index to which the release is added. See [baseOf]. released is the
 	// index of the released version.
@@ -88,6 +82,16 @@ type facts struct { //nolint:recvcheck // only sort modifies the facts
 	restored []provider.Package
 	// lost contains the platforms of damaged packages that the source does not have.
 	lost []provider.Platform
+	// If the plan changes the release, unattestedPackages is nil. Otherwise, it
+	// contains the packages that have no attestations.
+	unattestedPackages []provider.Package
+	// completed is the index to which everything that belongs to it was attached before a
+	// tag pointed to it.
+	completed digest.Digest
+	// committed reports whether Commit has written the tag. now is the inspection of the
+	// tag after the plan was applied.
+	committed bool
+	now       repository.Inspection
 }
 
 // sort classifies the stored platforms. It adds platforms that stay unchanged to
@@ -134,16 +138,12 @@ func (f facts) staged(held *HeldError) facts {
 
 // afterMove returns the facts that are still valid after another run has moved the tag.
 func (f facts) afterMove() facts {
-	known := maps.Clone(f.known)
+	next := facts{runFacts: f.runFacts}
+	next.known, next.moved = maps.Clone(f.known), true
 	for _, p := range []part{needIndex, needPlatforms, needOverlap, needAll, needSigned, needUnattested} {
-		delete(known, p)
+		delete(next.known, p)
 	}
-	return facts{
-		address: f.address, version: f.version, tag: f.tag, known: known, stage: f.stage, held: f.held, denial: f.denial,
-		tags: f.tags, unlisted: f.unlisted, moved: true,
-		release: f.release, documents: f.documents, sent: f.sent, earlier: f.earlier,
-		attestations: f.attestations, unattested: f.unattested, attached: f.attached,
-	}
+	return next
 }
 
 // hasRelease reports whether the tag exists and belongs to the right provider.

@@ -54,9 +54,6 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 		if j.can.Documents != nil {
 			f.documents, err = j.can.Documents(ctx, f.release)
 		}
-		if containsSBOM(f.documents) {
-			j.options.AutoSBOM = false
-		}
 		return err
 	case needAttestations:
 		return j.readAttestations(ctx, f)

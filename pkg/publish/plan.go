@@ -51,7 +51,9 @@ type Plan struct { //nolint:recvcheck // merge modifies the plan
 	release provider.Release
 	// index contains the annotations of the new index.
 	index artifact.Options
+	// describes reports whether SBOMs are generated for packages that have none.
 	// described contains the platforms of stored packages for which SBOMs are generated.
+	describes bool
 	described []provider.Platform
 	// zips maps the digests of stored zips to their descriptions.
 	zips map[digest.Digest]storedZip
@@ -117,6 +119,7 @@ func (j *job) policy() policy {
 // plan specifies the part that it needs.
 func newPlan(f facts, o policy) Plan {
 	p := Plan{Address: f.address, Version: f.version, Tag: f.tag, From: f.from, release: f.release}
+	p.describes = o.describes && !containsSBOM(f.documents)
 	listed := slices.IndexFunc(f.tags, func(tag string) bool { return o.listed && (tag == artifact.Tag(f.version) || tag == f.tag) })
 	switch {
 	case !f.known[needDenial]:
@@ -134,18 +137,18 @@ func newPlan(f facts, o policy) Plan {
 		return p.keeping(f)
 	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.hasRelease() && f.isComplete() && !o.rechecks && (!o.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
+	case f.hasRelease() && f.isComplete() && !o.rechecks && (!p.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)
 	case f.hasRelease() && !f.known[needOverlap]:
 		return p.need(needOverlap)
-	case o.describes && !f.known[needReferrers]:
+	case p.describes && !f.known[needReferrers]:
 		return p.need(needReferrers)
 	}
 	p.Status, p.Conflicts = compare(f)
 	p.Added = newDocuments(f.stored, f.release)
-	if o.describes && len(p.Conflicts) == 0 {
+	if p.describes && len(p.Conflicts) == 0 {
 		p.describe(f)
 	}
 	if o.rebuilds && f.hasRelease() && p.Status != Created && p.Status != Repaired {

@@ -70,7 +70,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
-	f := facts{address: a, version: v, tag: artifact.Tag(v), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}
+	f := facts{runFacts: runFacts{address: a, version: v, tag: artifact.Tag(v), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}}
 	if o.Stage {
 		f = f.staged(nil)
 	}

@@ -51,7 +51,7 @@ func (j *job) sendZips(ctx context.Context, f *facts, p Plan) (provider.Release,
 			continue
 		}
 		group.Go(func() error {
-			done, err := j.sendZip(groupCtx, pkg, p.zips[pkg.Digest])
+			done, err := j.sendZip(groupCtx, pkg, p.zips[pkg.Digest], p.describes)
 			if isGone(err) && len(j.options.Platforms) == 0 {
 				mu.Lock()
 				defer mu.Unlock()
@@ -128,13 +128,13 @@ func containsSBOM(documents []provider.Document) bool {
 // sendZip sends one zip unless the repository has it, and completes the package's
 // metadata. If the h1 hash is required but neither the source nor the tagged index
 // contains it, sendZip reads the stored zip. An interrupted run can cause this.
-func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip) (done PackageResult, err error) {
+func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip, describes bool) (done PackageResult, err error) {
 	known, isLocal := contentFacts{h1: cmp.Or(pkg.H1, stored.h1), h1Unpacked: pkg.H1Unpacked}, j.repo.Traits().BlobPath != nil
 	if known.h1 == stored.h1 {
 		known.h1Unpacked = cmp.Or(known.h1Unpacked, stored.h1Unpacked)
 	}
 	makesSBOM := j.options.SBOM != nil && !hasSBOM(pkg)
-	t := zipTransfer{job: j, pkg: pkg, describes: j.policy().describes && !hasSBOM(pkg), checks: !stored.missing}
+	t := zipTransfer{job: j, pkg: pkg, describes: describes && !hasSBOM(pkg), checks: !stored.missing}
 	if isSmall(pkg.Size) && !isLocal && !stored.listed {
 		t.checks = false
 	}
@@ -199,7 +199,7 @@ func (j *job) resendZips(f *facts, p Plan) func(context.Context, digest.Digest) 
 		}
 		pkg, stored := p.release.Packages[i], p.zips[zip]
 		stored.missing = true
-		done, err := j.sendZip(ctx, pkg, stored)
+		done, err := j.sendZip(ctx, pkg, stored, p.describes)
 		if err != nil {
 			return err
 		}
