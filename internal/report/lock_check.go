@@ -144,9 +144,10 @@ func (r *LockCheck) line() string {
 	return line + "all providers can be installed"
 }
 
-// markdown returns the job summary. Errors of the whole run are printed before Finish.
-func (r *LockCheck) markdown(heading string, _ *outcome.ErrorItem) *markdown {
+// markdown returns the job summary.
+func (r *LockCheck) markdown(heading string, whole *outcome.ErrorItem) *markdown {
 	m := &markdown{heading: heading, columns: []string{"lock file", "provider", "version", "platform", "finding"}}
+	m.fail("", whole)
 	for _, i := range r.items {
 		file := filepath.ToSlash(i.File)
 		m.fail(file+" "+i.Provider+" "+i.Version, i.Error)
