@@ -68,8 +68,8 @@ type DecisionRecord struct {
 func (r DecisionRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // NewDecision returns a decision of the given kind about a version in a repository,
-// with the current time. A module is named after the repository, because the flows spell its
-// address differently.
+// with the current time. The repository identifies a module, because flows spell the address
+// of the module differently.
 func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provider.Version) artifact.Decision {
 	name, module := repo.String(), "oci://"+repo.String()
 	if repo.Traits().Registry == "" {
