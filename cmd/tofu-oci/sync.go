@@ -180,7 +180,7 @@ func syncPlan(cmd *command) error {
 			return flagError("out", err)
 		}
 	}
-	err = report.NewSync(cmd.out, plan).Planned(plan, o.Problems)
+	err = report.NewSync(cmd.out, plan).Planned(o.Problems)
 	if err == nil && cmd.c.Bool("detailed-exitcode") && plan.HasChanges() {
 		return &explain.ExitError{Code: explain.ExitChanges}
 	}
@@ -216,7 +216,8 @@ func (w *watcher) applyPlan(o sync.Options) error {
 	if err != nil {
 		return err
 	}
-	err = plan.Apply(w.c.Context, w.result.Watch(o, plan))
+	w.result = report.NewSync(w.out, plan)
+	err = plan.Apply(w.c.Context, w.result.Watch(o))
 	if err == nil {
 		w.noteMirroredModules(o, plan)
 	}

@@ -43,8 +43,8 @@ func (j *journal) PushTag(ctx context.Context, m artifact.Blob, tag string, was 
 	})
 }
 
-// push completes a push even if ctx is canceled meanwhile. A registry could still store the
-// content of an interrupted request after cleanUp has looked for it.
+// push completes a push that was started before ctx was canceled, because a registry could
+// store the content of an interrupted request after cleanUp has looked for it.
 func (j *journal) push(ctx context.Context, manifest digest.Digest, tag string, push func(context.Context) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

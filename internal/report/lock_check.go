@@ -22,7 +22,7 @@ type LockCheck struct {
 
 // NewLockCheck returns the report of lock --check for the given platforms.
 func NewLockCheck(o *Report, platforms []provider.Platform) *LockCheck {
-	o.Command += " --check"
+	o.Command += " --check" // for the heading of the job summary
 	return &LockCheck{Report: o, summary: lockCheckSummary{Platforms: text.Strings(platforms)}}
 }
 

@@ -23,20 +23,21 @@ type Sync struct {
 	*Report
 	// Document is the plan or the result.
 	Document *outcome.Document
+	plan     *sync.Plan
 }
 
 // NewSync returns the report of a plan or of its result. p contains no actions if there is
 // no plan yet.
 func NewSync(o *Report, p *sync.Plan) *Sync {
-	s := &Sync{o, outcome.New(p)}
+	s := &Sync{o, outcome.New(p), p}
 	o.result = s
 	return s
 }
 
-// Planned prints a plan. problems are errors that do not concern an action.
-func (o *Sync) Planned(p *sync.Plan, problems []error) error {
+// Planned prints the plan. problems are errors that do not concern an action.
+func (o *Sync) Planned(problems []error) error {
 	o.Document.Planned = true
-	for _, a := range p.Actions {
+	for _, a := range o.plan.Actions {
 		i := outcome.Planned(a)
 		o.add(i, eventOf(i), "", a.Err)
 	}
@@ -44,9 +45,8 @@ func (o *Sync) Planned(p *sync.Plan, problems []error) error {
 }
 
 // Watch returns the options so with callbacks that report the run.
-func (o *Sync) Watch(so sync.Options, p *sync.Plan) sync.Options {
-	o.Document = outcome.New(p)
-	o.run.plan(len(p.Actions))
+func (o *Sync) Watch(so sync.Options) sync.Options {
+	o.run.plan(len(o.plan.Actions))
 	so.OnStart = func(a sync.Action) { o.run.itemStarted(a.Provider, a.Version) }
 	so.OnResult = func(r sync.Result) {
 		i := outcome.Done(r)

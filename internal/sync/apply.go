@@ -282,6 +282,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	return err
 }
 
+// denial returns the denial because of which an action denies a version.
 func (x *applier) denial(ctx context.Context, a Action) (record repository.DecisionRecord, err error) {
 	if a.Source != "" {
 		record, denied, err := repository.ReadDenial(ctx, x.opened[a.Source], a.Version)

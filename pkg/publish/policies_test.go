@@ -304,9 +304,7 @@ var paths = map[string]path{
 		_, err := p.pushModule(p.to, "# module", module.PushOptions{Gates: o.Gates, Latest: true})
 		return err
 	}},
-	"module mirror": {isModule: true, run: func(p *policies, o publish.Options) error {
-		return p.mirrorModule(o)
-	}},
+	"module mirror": {isModule: true, run: (*policies).mirrorModule},
 	"module copy": {isModule: true, run: func(p *policies, o publish.Options) error {
 		o.Verify = nil
 		_, err := p.publisher().Copy(p.Context(), p.from.open(p.T), p.to.open(p.T), p.decided(), p.version, o)
@@ -396,9 +394,8 @@ func TestPoliciesOnAllPaths(t *testing.T) {
 					t.Parallel()
 					p := &policies{T: t, world: newWorld(t, origintest.Options{}), path: path}
 					p.offerUnsigned(t)
-					if p.from = p.layout(t); !path.isModule || name == "module copy" || name == "module mirror" {
-						p.store(p.from, false, publish.Options{})
-					}
+					p.from = p.layout(t)
+					p.store(p.from, false, publish.Options{})
 					if p.to = p.layout(t); o != nil {
 						p.to = p.registry(t, *o)
 					}
