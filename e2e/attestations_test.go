@@ -79,7 +79,7 @@ func TestAttestationsWithCosign(t *testing.T) {
 			t.Errorf("list:\n%s", text)
 		}
 		out := t.TempDir()
-		run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", from, "--dir", out, "--with-evidence", "--ca-file", world.caFile)
+		run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", from, "--dir", out, "--with-documents", "--ca-file", world.caFile)
 		stored, err := filepath.Glob(filepath.Join(out, "*.zip.*.sigstore.json"))
 		if err != nil || len(stored) != 1 {
 			t.Fatalf("got %v, %v", stored, err)

@@ -54,28 +54,28 @@ func TestHostileServersAreBounded(t *testing.T) {
 		answer hostile
 		args   []string
 	}{
-		"versions, a bomb of gzip":       {hostile{"/versions": bomb(1 << 30)}, mirror},
-		"versions, too many values":      {hostile{"/versions": elements(`{"versions":[`, `{}`, 8<<20/3)}, mirror},
-		"versions, as many as may be":    {hostile{"/versions": elements(`{"versions":[`, `{}`, 524_000)}, mirror},
-		"versions, platforms":            {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","platforms":[`, `{}`, 524_000)}, mirror},
-		"versions, texts":                {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","protocols":[`, `"123456789012"`, 520_000)}, mirror},
-		"package documents":              {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
-		"package documents and evidence": {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": different(1<<20 - 64)}, mirror},
-		"package documents with keys":    {hostile{"/versions": platforms, "/download/": padded(250 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
-		"package documents of many":      {hostile{"/versions": manyVersions, "/download/": padded(3 << 10), "SHA256SUMS": spaces(1 << 20)}, mirrorAll},
-		"manifests of many":              {manifests(`"layers":[{}`, `,{}`), pullMany},
-		"manifests of many texts":        {manifests(`"annotations":{"x":"`, `y`, `"}`), pullMany},
-		"pages of tags":                  {hostile{"/tags/list": page(`{"tags":[`, `"1.0.0"`, 99_000)}, list},
-		"pages of long tags":             {hostile{"/tags/list": page(`{"tags":[`, `"`+strings.Repeat("a", 1<<20)+`"`, 3)}, list},
-		"pages of nothing":               {hostile{"/tags/list": page(`{"tags":[`, `""`, 1)}, list},
-		"a page of objects":              {hostile{"/tags/list": page(`{"tags":[`, `{}`, 1<<20)}, list},
-		"tags of doctor":                 {hostile{"/tags/list": elements(`{"tags":[`, `"v%d"`, 99_000)}, examine},
-		"manifests of platforms":         {manifests(`"layers":[{}`, `,{}`), listRelease},
-		"manifests of one text":          {manifests(`"annotations":{"x":"`, `y`, `"}`), listRelease},
-		"manifests of annotations":       {manifests(`"annotations":{"":""`, `,"":""`, `}`), listRelease},
-		"evidence":                       {evidence(), []string{"pull", "acme/thing@1.0.0", "--platform", "os1_a", "--dir", "out", "--with-evidence", "--from"}},
-		"referrers":                      {withReferrers(page(`{"manifests":[`, `{}`, 1<<20)), listRelease},
-		"many referrers":                 {withReferrers(page(`{"manifests":[`, `{"digest":"sha256:`+strings.Repeat("0", 64)+`","annotations":{"":""}}`, 900)), listRelease},
+		"versions, a bomb of gzip":        {hostile{"/versions": bomb(1 << 30)}, mirror},
+		"versions, too many values":       {hostile{"/versions": elements(`{"versions":[`, `{}`, 8<<20/3)}, mirror},
+		"versions, as many as may be":     {hostile{"/versions": elements(`{"versions":[`, `{}`, 524_000)}, mirror},
+		"versions, platforms":             {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","platforms":[`, `{}`, 524_000)}, mirror},
+		"versions, texts":                 {hostile{"/versions": elements(`{"versions":[{"version":"1.0.0","protocols":[`, `"123456789012"`, 520_000)}, mirror},
+		"package documents":               {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
+		"package documents and documents": {hostile{"/versions": platforms, "/download/": padded(3 << 10), "SHA256SUMS": different(1<<20 - 64)}, mirror},
+		"package documents with keys":     {hostile{"/versions": platforms, "/download/": padded(250 << 10), "SHA256SUMS": spaces(1 << 20)}, mirror},
+		"package documents of many":       {hostile{"/versions": manyVersions, "/download/": padded(3 << 10), "SHA256SUMS": spaces(1 << 20)}, mirrorAll},
+		"manifests of many":               {manifests(`"layers":[{}`, `,{}`), pullMany},
+		"manifests of many texts":         {manifests(`"annotations":{"x":"`, `y`, `"}`), pullMany},
+		"pages of tags":                   {hostile{"/tags/list": page(`{"tags":[`, `"1.0.0"`, 99_000)}, list},
+		"pages of long tags":              {hostile{"/tags/list": page(`{"tags":[`, `"`+strings.Repeat("a", 1<<20)+`"`, 3)}, list},
+		"pages of nothing":                {hostile{"/tags/list": page(`{"tags":[`, `""`, 1)}, list},
+		"a page of objects":               {hostile{"/tags/list": page(`{"tags":[`, `{}`, 1<<20)}, list},
+		"tags of doctor":                  {hostile{"/tags/list": elements(`{"tags":[`, `"v%d"`, 99_000)}, examine},
+		"manifests of platforms":          {manifests(`"layers":[{}`, `,{}`), listRelease},
+		"manifests of one text":           {manifests(`"annotations":{"x":"`, `y`, `"}`), listRelease},
+		"manifests of annotations":        {manifests(`"annotations":{"":""`, `,"":""`, `}`), listRelease},
+		"documents":                       {documents(), []string{"pull", "acme/thing@1.0.0", "--platform", "os1_a", "--dir", "out", "--with-documents", "--from"}},
+		"referrers":                       {withReferrers(page(`{"manifests":[`, `{}`, 1<<20)), listRelease},
+		"many referrers":                  {withReferrers(page(`{"manifests":[`, `{"digest":"sha256:`+strings.Repeat("0", 64)+`","annotations":{"":""}}`, 900)), listRelease},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -373,8 +373,8 @@ func withReferrers(list http.HandlerFunc) hostile {
 	return h
 }
 
-// evidence returns a release whose zips have referrers of the maximum size.
-func evidence() hostile {
+// documents returns a release whose zips have referrers of the maximum size.
+func documents() hostile {
 	const size = 32 << 20
 	content := strings.Repeat("x", size)
 	sum := sha256.Sum256([]byte(content))

@@ -137,7 +137,7 @@ func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
 		t.Errorf("unexpected output of list:\n%s", listed)
 	}
 	pulled := t.TempDir()
-	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", repo, "--ca-file", world.caFile, "--dir", pulled, "--with-evidence", "--signatures", "require", "--trust", pins)
+	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", repo, "--ca-file", world.caFile, "--dir", pulled, "--with-documents", "--signatures", "require", "--trust", pins)
 	if _, err := os.Stat(filepath.Join(pulled, "terraform-provider-time_"+fixture.TimeVersion+"_SHA256SUMS.sig")); err != nil {
 		t.Error(err)
 	}

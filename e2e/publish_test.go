@@ -72,7 +72,7 @@ func TestPublishWithSyft(t *testing.T) {
 	// the SBOM of the last package.
 	last := world.platforms[len(world.platforms)-1]
 	out := t.TempDir()
-	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", to, "--dir", out, "--with-evidence", "--platform", last.String(), "--ca-file", world.caFile)
+	run(t, programs.tofuOCI, "pull", "hashicorp/time", "--from", to, "--dir", out, "--with-documents", "--platform", last.String(), "--ca-file", world.caFile)
 	want, err := os.ReadFile(filepath.Join(kept, "sbom.json"))
 	if err != nil {
 		t.Fatal(err)

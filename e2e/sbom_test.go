@@ -71,7 +71,7 @@ func TestSBOMMatchesSyft(t *testing.T) {
 	for _, p := range world.platforms {
 		dir, unpacked := t.TempDir(), t.TempDir()
 		pull := []string{"pull", "hashicorp/time", "--from", to, "--platform", p.String(), "--ca-file", world.caFile}
-		run(t, programs.tofuOCI, append(pull, "--dir", dir, "--with-evidence")...)
+		run(t, programs.tofuOCI, append(pull, "--dir", dir, "--with-documents")...)
 		run(t, programs.tofuOCI, append(pull, "--dir", unpacked, "--layout", "unpacked")...)
 		document, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("terraform-provider-time_%s_%s.cdx.json", fixture.TimeVersion, p)))
 		if err != nil {

@@ -120,18 +120,18 @@ func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requir
 			return nil, err
 		}
 	}
-	closure, err := module.NewClosure(cmd.c.Context, nil, cmd.c.StringSlice("root"), o)
+	dependencies, err := module.FindDependencies(cmd.c.Context, nil, cmd.c.StringSlice("root"), o)
 	if err != nil {
 		return nil, err
 	}
-	defer closure.Close()
-	if err := closure.MissingErr(); err != nil {
+	defer dependencies.Close()
+	if err := dependencies.MissingErr(); err != nil {
 		return nil, withHint(err, "mirror the modules with tofu-oci module mirror --root")
 	}
-	cmd.out.DirectCalls(closure.Direct)
+	cmd.out.NonRegistryCalls(dependencies.NonRegistryCalls)
 	named := slices.DeleteFunc(slices.Clone(wanted), func(r provider.Requirement) bool { return !r.Address.IsModule() })
-	wanted = append(wanted, closure.Providers...)
-	for _, r := range closure.Modules {
+	wanted = append(wanted, dependencies.Providers...)
+	for _, r := range dependencies.Modules {
 		wanted = append(wanted, bundledModule(r))
 	}
 	// 2. Find the modules that the modules in --module call.
@@ -140,7 +140,7 @@ func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requir
 
 // addDependencies adds the modules that the named modules call, if --with-dependencies is
 // set. Otherwise, it prints which of them the bundle lacks.
-func (cmd *command) addDependencies(wanted, named []provider.Requirement, t template.ModuleTemplate, o module.ClosureOptions) ([]provider.Requirement, error) {
+func (cmd *command) addDependencies(wanted, named []provider.Requirement, t template.ModuleTemplate, o module.DependencyOptions) ([]provider.Requirement, error) {
 	var selected []module.Requirement
 	for _, r := range named {
 		one, err := cmd.selectStored(r, t)
@@ -153,7 +153,7 @@ func (cmd *command) addDependencies(wanted, named []provider.Requirement, t temp
 	if !isIncluded {
 		o.OnError = func(_ string, err error) { cmd.out.Warn("%v", err) }
 	}
-	found, err := module.NewDependencies(cmd.c.Context, nil, selected, o)
+	found, err := module.FindVersionDependencies(cmd.c.Context, nil, selected, o)
 	if err != nil {
 		return nil, err
 	}

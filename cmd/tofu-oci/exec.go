@@ -15,9 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/exec"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/lock"
+	"github.com/tofu-oci/tofu-oci/internal/offline"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/sealed"
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
@@ -60,12 +60,12 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 		return err
 	}
 	if b != nil {
-		run, err := sealed.Start(cmd.c.Context, b, cmd.aliases, cmd.verifyBundled(b.Signed))
+		run, err := offline.Start(cmd.c.Context, b, cmd.aliases, cmd.verifyBundled(b.Signed))
 		if err != nil {
 			return err
 		}
 		defer func() { _ = run.Close() }()
-		o.Source, o.Sealed = run.Source, &run.Exec
+		o.Source, o.Offline = run.Source, &run.Exec
 	}
 	code, err := exec.Run(cmd.c.Context, o)
 	_, malformed := errors.AsType[*stricthcl.Error](err)

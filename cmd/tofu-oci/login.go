@@ -98,7 +98,7 @@ func (cmd *command) checkLogin(ctx context.Context, target credentials.Prefix, l
 		return repository.Credential{Username: login.Username, Password: login.Password.Reveal()}, nil
 	}
 	checked, err = repository.CheckCredentials(ctx, target.Registry, o)
-	if errors.Is(err, provider.ErrDenied) {
+	if errors.Is(err, provider.ErrForbidden) {
 		err = explain.WithHint(err, explain.LoginHint(target.Registry)+"; nothing was written")
 	}
 	return checked, err

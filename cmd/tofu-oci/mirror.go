@@ -49,15 +49,15 @@ func mirrorAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	closure, err := cmd.closure()
+	dependencies, err := cmd.dependencies()
 	if err != nil {
 		return err
 	}
-	defer closure.Close()
+	defer dependencies.Close()
 	if cmd.c.IsSet("modules-to") {
-		_, err = cmd.mirrorModules("modules-to", closure.Modules, closure)
+		_, err = cmd.mirrorModules("modules-to", dependencies.Modules, dependencies)
 	}
-	selected.requirements = append(selected.requirements, closure.Providers...)
+	selected.requirements = append(selected.requirements, dependencies.Providers...)
 	if err != nil || len(selected.requirements) == 0 {
 		return cmd.out.FinishRun(err)
 	}

@@ -47,12 +47,12 @@ func moduleMirrorAction(cmd *command) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	closure, err := cmd.closure()
+	dependencies, err := cmd.dependencies()
 	if err != nil {
 		return err
 	}
-	defer closure.Close()
-	mirrored, err := cmd.mirrorModules("to", append(wanted, closure.Modules...), closure)
+	defer dependencies.Close()
+	mirrored, err := cmd.mirrorModules("to", append(wanted, dependencies.Modules...), dependencies)
 	if err == nil {
 		err = cmd.mirrorDependencies(mirrored)
 	}
@@ -65,7 +65,7 @@ func withDependenciesFlag() cli.Flag {
 
 // mirrorModules mirrors modules to the repositories that a flag specifies. It returns
 // the versions that are in the repositories, with exact constraints.
-func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, closure *module.Closure) (mirrored []module.Requirement, err error) {
+func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, dependencies *module.Dependencies) (mirrored []module.Requirement, err error) {
 	t, err := moduleTemplate(cmd.c, flag)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, clos
 		return nil, err
 	}
 	o := cmd.moduleMirrorOptions()
-	o.Options, o.Closure = cmd.mirrorOptions(refs), closure
+	o.Options, o.Dependencies = cmd.mirrorOptions(refs), dependencies
 	onResult := o.OnResult
 	o.OnResult = func(r mirror.Result) {
 		if r.Err == nil && r.Item.Held == nil && r.Published.Status != publish.Denied {
@@ -107,12 +107,12 @@ func (cmd *command) mirrorDependencies(mirrored []module.Requirement) error {
 	}
 	o := cmd.dependencyOptions(t)
 	o.OnError = nil
-	dependencies, err := module.NewDependencies(cmd.c.Context, cmd.moduleOrigin(0), mirrored, o)
+	dependencies, err := module.FindVersionDependencies(cmd.c.Context, cmd.moduleOrigin(0), mirrored, o)
 	if err != nil {
 		return err
 	}
 	defer dependencies.Close()
-	cmd.out.DirectCalls(dependencies.Direct)
+	cmd.out.NonRegistryCalls(dependencies.NonRegistryCalls)
 	isMirrored := func(r module.Requirement) bool {
 		return slices.ContainsFunc(mirrored, func(m module.Requirement) bool { return m.String() == r.String() })
 	}
@@ -142,9 +142,9 @@ func newestOf(versions []module.Requirement) (newest []module.Requirement) {
 
 // dependencyOptions returns the options for reading the modules in a mirror. Errors are
 // printed as warnings.
-func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.ClosureOptions {
+func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.DependencyOptions {
 	o := cmd.moduleMirrorOptions()
-	return module.ClosureOptions{
+	return module.DependencyOptions{
 		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS,
 		Stored: func(a module.Address) (repository.Reader, error) {
 			ref, err := a.Repository(t)
@@ -166,7 +166,7 @@ func (cmd *command) noteMissingModules(of []module.Requirement, stored func(modu
 	}
 	o := cmd.dependencyOptions(template.ModuleTemplate{})
 	o.Stored = stored
-	found, err := module.NewDependencies(cmd.c.Context, nil, of, o)
+	found, err := module.FindVersionDependencies(cmd.c.Context, nil, of, o)
 	if err != nil {
 		cmd.out.Warn("%v", err)
 		return
@@ -186,21 +186,21 @@ func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
 	}
 }
 
-// closure reads the configurations that --root specifies.
-func (cmd *command) closure() (*module.Closure, error) {
+// dependencies reads the configurations that --root specifies.
+func (cmd *command) dependencies() (*module.Dependencies, error) {
 	if !cmd.c.IsSet("root") {
-		return &module.Closure{}, nil
+		return &module.Dependencies{}, nil
 	}
 	o := cmd.moduleMirrorOptions()
 	done := cmd.out.Step("reading configurations")
-	closure, err := module.NewClosure(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.ClosureOptions{
+	dependencies, err := module.FindDependencies(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.DependencyOptions{
 		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS, Environ: os.Environ(),
 	})
 	done()
 	if err == nil {
-		cmd.out.DirectCalls(closure.Direct)
+		cmd.out.NonRegistryCalls(dependencies.NonRegistryCalls)
 	}
-	return closure, err
+	return dependencies, err
 }
 
 // moduleOrigin returns the source of modules in module registries. It caches responses

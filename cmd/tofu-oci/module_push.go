@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -66,7 +65,7 @@ func modulePush(cmd *command) error {
 	}
 	result, err := module.Push(c.Context, repo, p, options)
 	if err != nil {
-		return fmt.Errorf("pushing %s %s to %s: %w", p.Name, p.Version, ref, err)
+		return err
 	}
 	return out.ModulePushed(p.Name, ref, result)
 }

@@ -20,7 +20,7 @@ func pullCommand() *cli.Command {
 		failFastFlag(),
 		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`"},
 		&cli.StringFlag{Name: "layout", Category: commandline.GroupContent, Value: string(pull.LayoutZip), Usage: "`LAYOUT`: zip, packed, unpacked, or network"},
-		&cli.BoolFlag{Name: "with-evidence", Category: commandline.GroupContent, Usage: "also write checksums, signatures, and SBOMs"},
+		&cli.BoolFlag{Name: "with-documents", Category: commandline.GroupContent, Usage: "also write checksums, signatures, and SBOMs"},
 		cacheFlag("cache packages in `DIR`"),
 		verifyCacheFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
@@ -47,7 +47,7 @@ func pullAction(cmd *command) error {
 	}
 	options := pull.ManyOptions{
 		Options: pull.Options{
-			Evidence: cmd.c.Bool("with-evidence"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: cmd.out.Progress(),
+			Documents: cmd.c.Bool("with-documents"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: cmd.out.Progress(),
 		},
 		FailFast: cmd.c.Bool("fail-fast"),
 		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },

@@ -121,7 +121,7 @@ var untriedFindings = map[string]string{
 	"index-missing": "internal/verify TestDefects", "manifest-missing": "internal/verify TestDefects", "manifest-damaged": "internal/verify TestDefects",
 	"manifest-format": "internal/verify TestDefects", "index-format": "internal/verify TestDefects", "blob-size": "internal/verify TestDefects",
 	"annotation-zh": "internal/verify TestDefects", "annotation-h1": "internal/verify TestDefects", "annotation-version": "internal/verify TestDefects",
-	"evidence-unreadable": "internal/verify TestDefects", "sums-missing": "internal/verify TestDefects",
+	"document-unreadable": "internal/verify TestDefects", "sums-missing": "internal/verify TestDefects",
 	"zip-refused": "only the author can repair the zip", "executable-mode": "only the author can repair the zip",
 	"launch-failed": "only the author can repair the provider", "referrer-unreadable": "the user publishes the document again",
 	"release-withdrawn": "the user decides", "platform-withdrawn": "the user decides", "origin-unverified": "only the registry can repair its content",

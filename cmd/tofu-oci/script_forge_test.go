@@ -31,7 +31,7 @@ import (
 //
 //	version=V        the version and its tag
 //	provider=ADDRESS the provider annotation; none if empty
-//	evidence=NAME    an additional document
+//	document=NAME    an additional document
 //	index=twice      the index lists hurd_ia64 twice
 //	index=os.version the index has an OS version for hurd_ia64
 //	sums=missing   SHA256SUMS does not list the zip
@@ -196,8 +196,8 @@ func forgeRelease(ts *testscript.TestScript, r *provider.Release, listed map[str
 		case name == "filename":
 			delete(listed, p.Filename)
 			p.ListedAs, listed[value] = value, p.Digest
-		case name == "evidence":
-			p.Documents = append(p.Documents, artifact.NewDocument(value, artifact.MediaTypeInToto, []byte("evidence")))
+		case name == "document":
+			p.Documents = append(p.Documents, artifact.NewDocument(value, artifact.MediaTypeInToto, []byte("document")))
 		case option != "hostile" && name != "shout" && option != "zip=cut" && name != "version" && name != "provider" && name != "index":
 			ts.Fatalf("unknown option %s", option)
 		}

@@ -101,42 +101,42 @@ func syncOptions(cmd *command, isStored bool) (o sync.Options, done func(), err 
 	o.Check, o.Open = cmd.publishing.Check, cmd.openTarget
 	o.Publisher = &publish.Publisher{Concurrency: cmd.concurrency, Progress: cmd.out.Progress()}
 	modules, publishing := cmd.moduleOrigin(0), cmd.moduleMirrorOptions()
-	from, reading := modules, module.ClosureOptions{Open: publishing.Open}
+	from, reading := modules, module.DependencyOptions{Open: publishing.Open}
 	if isStored {
 		from, reading.Stored = nil, cmd.declaredModules(o.Declaration)
 	}
-	o.Wanted, o.Problems = cmd.declaredProviders(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Closure, err error) {
+	o.Wanted, o.Problems = cmd.declaredProviders(o.Declaration, func(dirs []string, failed func(string, error)) (_ *module.Dependencies, err error) {
 		reading.OnError = failed
-		publishing.Closure, err = module.NewClosure(cmd.c.Context, from, dirs, reading)
-		for _, call := range publishing.Closure.MissingCalls() {
+		publishing.Dependencies, err = module.FindDependencies(cmd.c.Context, from, dirs, reading)
+		for _, call := range publishing.Dependencies.MissingCalls() {
 			failed(call.Root, &module.MissingError{Calls: []module.MissingCall{call}})
 		}
-		return publishing.Closure, err
+		return publishing.Dependencies, err
 	})
 	if slices.ContainsFunc(o.Wanted, func(w sync.Wanted) bool { return w.Settings.Attestations != "" }) {
 		if cmd.github, err = origin.GitHubFromEnv(os.Getenv); err != nil {
-			publishing.Closure.Close()
+			publishing.Dependencies.Close()
 			return o, nil, err
 		}
 	}
 	o.Source = source.NewMemo(cmd.origin(), 0)
 	o.Modules = modules
-	var dependencies *module.Closure
-	o, err = o.WithDependencies(cmd.c.Context, isStored, func(of []module.Requirement, failed func(error)) (_ *module.Closure, err error) {
+	var dependencies *module.Dependencies
+	o, err = o.WithDependencies(cmd.c.Context, isStored, func(of []module.Requirement, failed func(error)) (_ *module.Dependencies, err error) {
 		reading.OnError = func(_ string, err error) { failed(err) }
-		dependencies, err = module.NewDependencies(cmd.c.Context, from, of, reading)
+		dependencies, err = module.FindVersionDependencies(cmd.c.Context, from, of, reading)
 		for _, call := range dependencies.MissingCalls() {
 			failed(&module.MissingError{Calls: []module.MissingCall{call}})
 		}
 		return dependencies, err
 	})
-	done = func() { publishing.Closure.Close(); dependencies.Close() }
+	done = func() { publishing.Dependencies.Close(); dependencies.Close() }
 	if err != nil {
 		done()
 		return o, nil, err
 	}
-	if publishing.Closure == nil {
-		publishing.Closure = dependencies // its packages aren't fetched again
+	if publishing.Dependencies == nil {
+		publishing.Dependencies = dependencies // its packages aren't fetched again
 	}
 	o.PublishModule = publishing.PublishFunc(modules)
 	return o, done, nil
@@ -156,8 +156,8 @@ func (cmd *command) declaredModules(d *sync.Declaration) func(module.Address) (r
 
 // declaredProviders returns the providers that a declaration selects. If it selects
 // none, declaredProviders prints a warning.
-func (cmd *command) declaredProviders(d *sync.Declaration, closure sync.Closure) (wanted []sync.Wanted, problems []error) {
-	if wanted, problems = d.Wanted(cmd.c.Context, closure); len(wanted)+len(problems)+len(d.Roots) == 0 {
+func (cmd *command) declaredProviders(d *sync.Declaration, dependencies sync.RootDependencies) (wanted []sync.Wanted, problems []error) {
+	if wanted, problems = d.Wanted(cmd.c.Context, dependencies); len(wanted)+len(problems)+len(d.Roots) == 0 {
 		cmd.out.Warn(`no provider is selected, because a pattern such as "hashicorp/*" only sets policies; add a block with an address, or set sources, lock_files, or roots`)
 	}
 	return wanted, problems

@@ -34,7 +34,7 @@ func syncValidate(cmd *command) error {
 		return err
 	}
 	_, _, wrongTrust := d.Policy(os.Getenv)
-	wanted, problems := cmd.declaredProviders(d, func([]string, func(string, error)) (*module.Closure, error) { return &module.Closure{}, nil })
+	wanted, problems := cmd.declaredProviders(d, func([]string, func(string, error)) (*module.Dependencies, error) { return &module.Dependencies{}, nil })
 	if err := errors.Join(misuse(wrongTrust), d.CheckRepositories(wanted)); err != nil {
 		return errors.Join(append([]error{err}, problems...)...)
 	}

@@ -133,7 +133,7 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"a value of another command's", "CHECK_LEVEL=tags OUTPUT=sarif", "publish D", "publish -- D"},
 		{"a value that asks for another flag", "OUTPUT=github", "lock", "lock --"},
 		{"a value with its flag", "OUTPUT=github", "lock --check", "lock --output=github --check --"},
-		{"a value that contradicts", "LAYOUT=unpacked", "pull a/b --with-evidence", "pull --with-evidence -- a/b"},
+		{"a value that contradicts", "LAYOUT=unpacked", "pull a/b --with-documents", "pull --with-documents -- a/b"},
 		{"a wrong value that does not count", "ALL=yes", "mirror a/b --latest 2", "mirror --latest 2 -- a/b"},
 		{"of a run", "QUIET=1", "exec tofu init", "exec --quiet=1 -- tofu init"},
 	} {

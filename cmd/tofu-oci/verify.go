@@ -87,7 +87,7 @@ func (cmd *command) missingModules(t template.ModuleTemplate) func(context.Conte
 		o := cmd.dependencyOptions(t)
 		o.OnError = func(_ string, err error) { missing = append(missing, err.Error()) }
 		of := []module.Requirement{{Address: a, Constraint: provider.ExactConstraint(v)}}
-		found, err := module.NewDependencies(ctx, nil, of, o)
+		found, err := module.FindVersionDependencies(ctx, nil, of, o)
 		if err != nil {
 			return nil, err
 		}

@@ -117,7 +117,7 @@ func TestContent(t *testing.T) {
 		"/":                       {"Acme providers", "Reachable", "1 changed", "1 version", "grafana/grafana", "1 pending"},
 		"/?show=pending":          {rocket, staged},
 		"/?show=held":             {"cloudflare/cloudflare", "1.6.0", "can be mirrored on or after"},
-		rocketPage:                {"tofu-oci promote 'registry.opentofu.org/acme/rocket@" + staged + "' --to '" + repositories + "'", "evidence: checksums, signature"},
+		rocketPage:                {"tofu-oci promote 'registry.opentofu.org/acme/rocket@" + staged + "' --to '" + repositories + "'", "documents: checksums, signature"},
 		rocketPage + "/" + staged: {"Pending approval", "tofu-oci promote", "key not pinned"},
 		rocketPage + "/" + newest: {"Complete", "key not pinned", "Key"},
 		brokenPage:                {"Problems", "To fix it:", "tofu-oci mirror"},

@@ -19,7 +19,7 @@ type ScratchFile struct {
 func NewScratchFile(dir string, size int64) (*ScratchFile, error) {
 	dir = cmp.Or(dir, os.TempDir())
 	Sweep(dir)
-	if err := CheckRoom(dir, size); err != nil {
+	if err := CheckFreeSpace(dir, size); err != nil {
 		return nil, fmt.Errorf("creating a temporary file in %s: %w", dir, err)
 	}
 	f, err := os.CreateTemp(dir, TemporaryPattern)

@@ -17,7 +17,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
-	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -170,7 +169,9 @@ type target struct {
 
 func (t target) String() string { return t.name }
 
-func (t target) Traits() repository.Traits { return repository.Traits{AtomicTags: true} }
+func (t target) Capabilities() repository.Capabilities {
+	return repository.Capabilities{AtomicTags: true}
+}
 
 func (t target) Tags(context.Context) ([]string, error) { return nil, repository.ErrNoRepository }
 
@@ -244,8 +245,8 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	}
 	isKnown := c.options.Since.hasVersion(a, v, r.Digest)
 	if isLatest {
-		one.tags[module.LatestTag] = graph.Root
-		isKnown = isKnown && c.options.Since.hasTag(a, module.LatestTag, r.Digest)
+		one.tags[artifact.LatestTag] = graph.Root
+		isKnown = isKnown && c.options.Since.hasTag(a, artifact.LatestTag, r.Digest)
 	}
 	for _, d := range graph.Blobs {
 		c.sources[d.Digest] = from
@@ -274,7 +275,7 @@ func (c *collector) addDenials(ctx context.Context, wanted []provider.Requiremen
 			return err
 		}
 		tags, err := from.Tags(ctx)
-		if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+		if errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 			continue // not all registries can list tags
 		}
 		if err != nil {
@@ -316,7 +317,7 @@ func isLatest(ctx context.Context, repo repository.Reader, a provider.Address, d
 	if !a.IsModule() {
 		return false, nil
 	}
-	found, err := repository.Inspect(ctx, repo, module.LatestTag, repository.DepthIndex)
+	found, err := repository.Inspect(ctx, repo, artifact.LatestTag, repository.DepthIndex)
 	return err == nil && found.Digest == d, err
 }
 

@@ -157,7 +157,7 @@ func (i *importer) withdrawOne(ctx context.Context, repo repository.Repository, 
 // space is detected before anything is written. It assumes that all layouts are on the
 // same disk.
 func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, required *int64) error {
-	blobPath := repo.Traits().BlobPath
+	blobPath := repo.Capabilities().BlobPath
 	if blobPath == nil {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, requi
 			*required += d.Size
 		}
 	}
-	if err := atomicfile.CheckRoom(dir, *required); err != nil {
+	if err := atomicfile.CheckFreeSpace(dir, *required); err != nil {
 		return fmt.Errorf("checking the free space for %s: %w", repo, err)
 	}
 	return nil

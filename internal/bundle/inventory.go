@@ -11,7 +11,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
@@ -119,7 +118,7 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 		if isLatest, err := isLatest(ctx, repo, a, graph.Root.Digest); err != nil {
 			return stored, err
 		} else if isLatest {
-			stored.Tags[module.LatestTag] = graph.Root.Digest
+			stored.Tags[artifact.LatestTag] = graph.Root.Digest
 		}
 		for _, m := range graph.Manifests {
 			stored.Content = append(stored.Content, m.Descriptor.Digest)

@@ -103,8 +103,10 @@ func joinNumbers(numbers []int) string {
 // String returns "bundle:" and the address.
 func (r *reader) String() string { return "bundle:" + r.repository.Address }
 
-// Traits returns the traits of a repository whose blobs are parts of local files.
-func (r *reader) Traits() repository.Traits { return repository.Traits{AtomicTags: true} }
+// Capabilities returns the capabilities of a repository whose blobs are parts of local files.
+func (r *reader) Capabilities() repository.Capabilities {
+	return repository.Capabilities{AtomicTags: true}
+}
 
 // Tags returns all tags.
 func (r *reader) Tags(context.Context) (tags []string, err error) {

@@ -108,7 +108,7 @@ func (w partWriter) write(ctx context.Context) (Part, error) {
 	}
 	dir := filepath.Dir(w.name)
 	atomicfile.Sweep(dir)
-	if err := atomicfile.CheckRoom(dir, size); err != nil {
+	if err := atomicfile.CheckFreeSpace(dir, size); err != nil {
 		return p, err
 	}
 	return p, atomicfile.Write(w.name, 0o644, func(to io.Writer) error { return w.writeTo(ctx, to) })

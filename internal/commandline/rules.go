@@ -50,7 +50,7 @@ var Rules = []FlagRule{
 	{Command: "mirror", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
 	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each"},
 	{Command: "mirror", Flags: []string{"modules-to"}, Requires: []string{"root"}},
-	{Command: "pull", Flags: []string{"with-evidence"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
+	{Command: "pull", Flags: []string{"with-documents"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
 	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "alternatively, set TOFU_OCI_CACHE"},
 
 	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"pending", "history"}},

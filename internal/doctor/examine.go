@@ -228,7 +228,7 @@ func (e *examination) login(ctx context.Context) {
 	if l.Found && !l.OpenTofu && e.report.Repository != "" {
 		if repo, err := e.Anonymous(e.ref); err == nil {
 			_, err = repo.Tags(ctx)
-			needed = errors.Is(err, provider.ErrDenied)
+			needed = errors.Is(err, provider.ErrForbidden)
 		}
 	}
 	e.add(CheckLogin(l, e.ref.Registry, needed)...)

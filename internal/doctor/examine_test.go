@@ -31,7 +31,7 @@ type stub struct {
 
 func (r *stub) String() string { return "ghcr.io/acme/x" }
 
-func (r *stub) Traits() repository.Traits { return repository.Traits{} }
+func (r *stub) Capabilities() repository.Capabilities { return repository.Capabilities{} }
 
 func (r *stub) Blob(context.Context, ocispec.Descriptor) (io.ReadCloser, error) {
 	return nil, repository.ErrNotFound
@@ -112,9 +112,9 @@ func TestExamine(t *testing.T) {
 			r.manifests = map[string][]byte{"1.2.3": r.manifests["1.2.3"]}
 		}, "hurd_ia64", []string{"error artifact-broken"}},
 		"no zip":                 {func(r *stub, _ *doctor.Options) { r.noZips = true }, "hurd_ia64", []string{"error artifact-broken"}},
-		"no credentials, denied": {func(r *stub, _ *doctor.Options) { r.err = provider.ErrDenied }, "hurd_ia64", []string{"error login-missing"}},
+		"no credentials, denied": {func(r *stub, _ *doctor.Options) { r.err = provider.ErrForbidden }, "hurd_ia64", []string{"error login-missing"}},
 		"denied": {func(r *stub, o *doctor.Options) {
-			r.err = provider.ErrDenied
+			r.err = provider.ErrForbidden
 			o.Login = func(context.Context, string) doctor.Login { return doctor.Login{Found: true, OpenTofu: true} }
 		}, "hurd_ia64", []string{"error access-denied"}},
 		"no repository": {func(r *stub, _ *doctor.Options) { r.err = repository.ErrNoRepository }, "hurd_ia64", []string{"error repository-missing"}},

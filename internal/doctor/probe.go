@@ -83,7 +83,7 @@ func RunProbe(ctx context.Context, repo repository.Repository) (Probe, error) {
 	_, _ = rand.Read(random[:]) // never fails
 	id := hex.EncodeToString(random[:])
 	p := &probe{repo: &journal{Repository: repo, accepted: map[digest.Digest]bool{}}}
-	p.Repository, p.registry, p.Tag, p.Left = repo.String(), repo.Traits().Registry, artifact.ProbeTag(id), []string{}
+	p.Repository, p.registry, p.Tag, p.Left = repo.String(), repo.Capabilities().Registry, artifact.ProbeTag(id), []string{}
 	err := p.prepare(id)
 	if err != nil {
 		return p.Probe, err
@@ -138,11 +138,11 @@ func (p *probe) run(ctx context.Context) {
 	}
 	// The tag already points to the index, so it is read, but not written.
 	err = p.repo.PushTag(ctx, index, p.Tag, "")
-	if missing := p.repo.Traits().Missing(); err == nil && (missing.ManifestHead || missing.ManifestSize) {
+	if missing := p.repo.Capabilities().Missing(); err == nil && (missing.ManifestHead || missing.ManifestSize) {
 		err = errNotDescribed
 	}
 	p.add("manifest-head", err)
-	p.add("delete-manifest", p.repo.Traits().DeleteManifest(ctx, index.Descriptor.Digest, p.Tag))
+	p.add("delete-manifest", p.repo.Capabilities().DeleteManifest(ctx, index.Descriptor.Digest, p.Tag))
 }
 
 const (

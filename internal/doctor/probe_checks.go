@@ -66,7 +66,7 @@ func (p *probe) checkReferrers(ctx context.Context, index ocispec.Descriptor) {
 			err = fmt.Errorf("%w: the referrers do not include the SBOM", errIgnored)
 		}
 	}
-	_, hasAPI, refused := p.repo.Traits().Referrers(ctx, index.Digest)
+	_, hasAPI, refused := p.repo.Capabilities().Referrers(ctx, index.Digest)
 	switch {
 	case refused != nil:
 		p.add("referrers", refused)
@@ -131,7 +131,7 @@ func (p *probe) checkTags(ctx context.Context) {
 		p.Checks = append(p.Checks, Check{Name: "delete-tag", Result: CheckUnknown, Details: "writing a tag to delete: " + reason(err), err: err})
 		return
 	}
-	err = p.repo.Traits().DeleteTag(ctx, p.Tag+"-copy", stored.Digest)
+	err = p.repo.Capabilities().DeleteTag(ctx, p.Tag+"-copy", stored.Digest)
 	if err == nil {
 		stored, err = repository.Inspect(ctx, p.repo, tag, repository.DepthIndex)
 	}
@@ -145,7 +145,7 @@ func (p *probe) checkTags(ctx context.Context) {
 // checkBlob requests the size of a blob, and then its first byte.
 func (p *probe) checkBlob(ctx context.Context, blob ocispec.Descriptor) {
 	_, err := p.repo.Stat(ctx, blob)
-	p.addHelpful("blob-head", err, p.repo.Traits().Missing().BlobHead, getInstead)
+	p.addHelpful("blob-head", err, p.repo.Capabilities().Missing().BlobHead, getInstead)
 	_, err = p.repo.Stat(ctx, ocispec.Descriptor{Digest: blob.Digest}) // without a size, a range is requested
-	p.addHelpful("blob-range", err, p.repo.Traits().Missing().BlobRanges, "one connection for each blob instead")
+	p.addHelpful("blob-range", err, p.repo.Capabilities().Missing().BlobRanges, "one connection for each blob instead")
 }

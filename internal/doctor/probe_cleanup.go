@@ -94,7 +94,7 @@ func (p *probe) cleanUp(ctx context.Context) {
 		leave("tag "+tag, p.deleteTag(ctx, tag))
 	}
 	for _, d := range slices.Backward(p.repo.manifests) {
-		leave("manifest "+d.String(), p.repo.Traits().DeleteManifest(ctx, d, ""))
+		leave("manifest "+d.String(), p.repo.Capabilities().DeleteManifest(ctx, d, ""))
 	}
 }
 
@@ -108,9 +108,9 @@ func (p *probe) deleteTag(ctx context.Context, tag string) error {
 	case !slices.Contains(p.repo.manifests, now.Digest):
 		return fmt.Errorf("the tag %s points to other content: %w", tag, repository.ErrTagMoved)
 	}
-	err = p.repo.Traits().DeleteManifest(ctx, now.Digest, tag)
+	err = p.repo.Capabilities().DeleteManifest(ctx, now.Digest, tag)
 	if errors.Is(err, repository.ErrTagNotDeleted) {
-		err = p.repo.Traits().DeleteTag(ctx, tag, now.Digest)
+		err = p.repo.Capabilities().DeleteTag(ctx, tag, now.Digest)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (p Probe) Leftover() (f finding.Finding, ok bool) {
 // uploadFinding returns the finding about an upload that failed.
 func (p Probe) uploadFinding(err error) finding.Finding {
 	switch {
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		return finding.New(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or none were found.", p.Repository),
 			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + p.registry})
 	case errors.Is(err, repository.ErrNoRepository):

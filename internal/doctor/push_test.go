@@ -31,8 +31,8 @@ type refusing struct {
 
 func (r refusing) PushBlob(context.Context, ocispec.Descriptor, io.Reader) error { return r.err }
 
-func (w writable) Traits() repository.Traits {
-	return repository.Traits{Writable: func(context.Context) error { return w.err }}
+func (w writable) Capabilities() repository.Capabilities {
+	return repository.Capabilities{Writable: func(context.Context) error { return w.err }}
 }
 
 // TestExamineRepository examines a repository without a CLI configuration.
@@ -49,8 +49,8 @@ func TestExamineRepository(t *testing.T) {
 		"from, missing repository":   {"quay.io/x/{type}", false, repository.ErrNoRepository, nil, []string{"error repository-missing"}},
 		"to":                         {"quay.io/x/{type}", true, nil, nil, []string{}},
 		"to, no repository":          {"quay.io/x/{type}", true, repository.ErrNoRepository, nil, []string{"note repository-new"}},
-		"to, unreadable":             {"quay.io/x/{type}", true, provider.ErrDenied, provider.ErrDenied, []string{"error login-missing", "error push-denied"}},
-		"to, read only":              {"quay.io/x/{type}", true, nil, provider.ErrDenied, []string{"error push-denied"}},
+		"to, unreadable":             {"quay.io/x/{type}", true, provider.ErrForbidden, provider.ErrForbidden, []string{"error login-missing", "error push-denied"}},
+		"to, read only":              {"quay.io/x/{type}", true, nil, provider.ErrForbidden, []string{"error push-denied"}},
 		"to, repository not created": {"quay.io/x/{type}", true, repository.ErrNoRepository, repository.ErrNoRepository, []string{"note repository-new", "error push-failed"}},
 		"to, out of order":           {"quay.io/x/{type}", true, nil, errors.New("503"), []string{"error push-failed"}},
 		"to a full disk":             {"oci-layout:mirror/{type}", true, nil, errors.New("full"), []string{"error push-failed"}},

@@ -145,7 +145,7 @@ func (e *examination) examineVersion(ctx context.Context, repo repository.Reader
 		return nil
 	}
 	e.checkOwner(subject, found)
-	if ask := repo.Traits().Referrers; ask != nil {
+	if ask := repo.Capabilities().Referrers; ask != nil {
 		if _, supported, err := ask(ctx, found.Digest); err == nil {
 			e.report.Referrers = &supported
 		}
@@ -180,7 +180,7 @@ func (e *examination) examinePackage(subject string, f repository.InspectedPacka
 		addBroken("zip")
 		return
 	case len(f.Missing) > 0:
-		addBroken("evidence")
+		addBroken("documents")
 	}
 	e.add(CheckLock(e.Lock, e.Platform, zip)...)
 }
@@ -195,9 +195,9 @@ func (e *examination) reportError(err error) {
 	switch {
 	case e.IsTarget && errors.Is(err, repository.ErrNoRepository):
 		e.addFinding(finding.Note, "repository-new", fmt.Sprintf("Repository %s does not exist yet.", e.ref), finding.Remedy{Command: mirror})
-	case errors.Is(err, provider.ErrDenied) && loggedIn:
+	case errors.Is(err, provider.ErrForbidden) && loggedIn:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry rejects the credentials for %s: they are invalid, they do not grant read access, or the repository does not exist.", e.ref), loginAndMirror)
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private, or might not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem, remedy := fmt.Sprintf("Repository %s does not exist", e.ref), finding.Remedy{Command: mirror}

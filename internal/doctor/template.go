@@ -136,11 +136,11 @@ func (e *examination) reportLogin(challenged bool, err error) {
 	}
 	e.report.Response = err.Error()
 	switch {
-	case errors.Is(err, provider.ErrDenied) && found:
+	case errors.Is(err, provider.ErrForbidden) && found:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry %s rejects the credentials from %s.", host, e.report.Login.Source), finding.Remedy{Command: "tofu-oci login " + host})
-	case errors.Is(err, provider.ErrDenied) && e.IsTarget:
+	case errors.Is(err, provider.ErrForbidden) && e.IsTarget:
 		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry %s requires credentials, but none were found.", host), finding.Remedy{Command: "tofu-oci login " + host})
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		e.addFinding(finding.Warning, "login-missing", fmt.Sprintf("The registry %s requires credentials, but none were found. Only public repositories are readable.", host), finding.Remedy{Command: "tofu-oci login " + host})
 	default:
 		e.addFinding(finding.Error, "registry-failed", fmt.Sprintf("%s does not respond like a registry: %v.", host, err), unreachable(err, host))
@@ -199,7 +199,7 @@ func (e *examination) push(ctx context.Context, repo repository.Reader) error {
 
 // pushLayout checks whether an image layout is writable.
 func (e *examination) pushLayout(ctx context.Context, repo repository.Reader) {
-	ask := repo.Traits().Writable
+	ask := repo.Capabilities().Writable
 	if ask == nil {
 		return
 	}

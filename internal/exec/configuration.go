@@ -61,12 +61,12 @@ func (c userConfig) hasOCIMirror(a provider.Address) bool {
 // user can read the file. If oci is set, the file includes the blocks for OCI
 // registries.
 func (c userConfig) write(o Options, m mirrored, oci bool) (path string, err error) {
-	mirrored := cliconfig.Mirrored{
+	mirrored := cliconfig.RewriteOptions{
 		Dir: m.Dir(), Providers: m.providers, WorkDir: c.dir, OCI: oci,
 		Only: o.OnlyLocked, Left: m.left,
 	}
-	if o.Sealed != nil {
-		mirrored.Modules = o.Sealed.Modules
+	if o.Offline != nil {
+		mirrored.Modules = o.Offline.Modules
 	}
 	text, err := cliconfig.Rewrite(c.env, c.files, mirrored)
 	if err != nil {

@@ -85,8 +85,8 @@ type Options struct {
 	// file selects.
 	Unresolved func(c configuration.Call)
 
-	// Sealed, if not nil, restricts the command to a bundle. It implies OnlyLocked.
-	Sealed *Sealed
+	// Offline, if not nil, restricts the command to a bundle. It implies OnlyLocked.
+	Offline *Offline
 
 	// Environment is used to find the user's CLI configuration. If Config is not empty,
 	// only the file with this path is read. The command determines whether the rules of
@@ -157,8 +157,8 @@ func Run(ctx context.Context, o Options) (code int, err error) {
 	}
 	o.Starting()
 	environ := environment(o.Environ, path)
-	if o.Sealed != nil {
-		environ = o.Sealed.environment(environ)
+	if o.Offline != nil {
+		environ = o.Offline.environment(environ)
 	}
 	code, err = child{o, program, environ}.run()
 	if err == nil && code == codeFailed {
@@ -190,8 +190,8 @@ func (o Options) complete() Options {
 			return configuration.Options{DataDir: getenv("TF_DATA_DIR"), Terraform: terraform}
 		}
 	}
-	if o.Sealed != nil {
-		o = o.Sealed.complete(o)
+	if o.Offline != nil {
+		o = o.Offline.complete(o)
 	}
 	if o.Starting == nil {
 		o.Starting = func() {}

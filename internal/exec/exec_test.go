@@ -117,7 +117,7 @@ func TestRefused(t *testing.T) {
 			}
 			// The store can keep a zip that was read, but no run uses it.
 			entries, err := w.open(t).Entries(t.Context())
-			if err != nil || slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind != "zip" }) || w.open(t).Known("registry.opentofu.org/acme/one 1.0.0 haiku_riscv64") != nil {
+			if err != nil || slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind != "zip" }) || w.open(t).CachedZips("registry.opentofu.org/acme/one 1.0.0 haiku_riscv64") != nil {
 				t.Errorf("the store has %v, %v", entries, err)
 			}
 		})
@@ -285,11 +285,11 @@ func TestVerifyCached(t *testing.T) {
 // verified with metadata from the source.
 func TestVerifyCachedWithoutMetadata(t *testing.T) {
 	t.Parallel()
-	for name, damage := range map[string]func(*store.Known){
-		"none": func(k *store.Known) { k.Evidence = nil },
-		"of others": func(k *store.Known) {
+	for name, damage := range map[string]func(*store.CachedZip){
+		"none": func(k *store.CachedZip) { k.VerificationMetadata = nil },
+		"of others": func(k *store.CachedZip) {
 			content := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("0", 64) + "  other.zip\n"))
-			k.Evidence = fmt.Appendf(nil, `{"documents": [{"kind": %q, "name": "SHA256SUMS", "content": %q}]}`, provider.KindSums, content)
+			k.VerificationMetadata = fmt.Appendf(nil, `{"documents": [{"kind": %q, "name": "SHA256SUMS", "content": %q}]}`, provider.KindSums, content)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -300,9 +300,9 @@ func TestVerifyCachedWithoutMetadata(t *testing.T) {
 			verifying := func(o *exec.Options) { o.Source, o.Verify = counting{o.Source, &times}, acceptAll }
 			w.run(t, "tofu", "show", verifying).configured(t)
 			const key = "registry.opentofu.org/acme/one 1.0.0 haiku_riscv64"
-			known := w.open(t).Known(key)
+			known := w.open(t).CachedZips(key)
 			damage(&known[0])
-			w.open(t).Remember(key, known[0])
+			w.open(t).RecordZip(key, known[0])
 			if r := w.run(t, "tofu", "show", verifying); r.err != nil || times != 2 || r.zips != 0 {
 				t.Errorf("%d requests, %d zips, error %v", times, r.zips, r.err)
 			}

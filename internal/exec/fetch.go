@@ -19,11 +19,11 @@ var errLeft = errors.New("the package is already installed through the CLI confi
 // fetch downloads a package from the source into the store. refused is the reason the
 // package in the store was rejected, or nil. If the source's metadata can't be read,
 // the error includes refused.
-func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.Known, error) {
+func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.CachedZip, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
 	verify := func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
-		refused, to.Evidence = nil, evidenceOf(ctx, r)
+		refused, to.VerificationMetadata = nil, metadataOf(ctx, r)
 		if o.Verify == nil {
 			return provider.Verdict{}, nil
 		}
@@ -34,16 +34,16 @@ func (o Options) fetch(ctx context.Context, s selection, refused error, acquire 
 	})
 	if errors.Is(err, errLeft) {
 		o.Left(s.Address, "it is already unpacked in a filesystem_mirror")
-		return store.Known{}, nil
+		return store.CachedZip{}, nil
 	}
 	if err != nil {
 		if refused != nil {
 			err = fmt.Errorf("%w; requesting newer verification metadata: %w", refused, err)
 		}
-		return store.Known{}, err
+		return store.CachedZip{}, err
 	}
-	o.Store.Remember(s.name(), to.Known)
-	return to.Known, nil
+	o.Store.RecordZip(s.name(), to.CachedZip)
+	return to.CachedZip, nil
 }
 
 // sink stores the zip of a selection in the store.
@@ -51,7 +51,7 @@ type sink struct {
 	store     *store.Store
 	selection selection
 	// Known describes the stored package.
-	store.Known
+	store.CachedZip
 }
 
 // Has returns false. Put checks whether the store has the package.

@@ -27,7 +27,7 @@ type mirrored struct {
 // stored is a selected package that the store has.
 type stored struct {
 	selection
-	store.Known
+	store.CachedZip
 }
 
 // unlink removes links to unpacked packages in the store, which tofu-oci 0.1.0 left in
@@ -86,14 +86,14 @@ func (o Options) mirror(ctx context.Context, c userConfig, wanted []selection) (
 
 // packages finds or fetches each selected package. Packages that are left to the user's
 // configuration have no digest.
-func (o Options) packages(ctx context.Context, c userConfig, wanted []selection) ([]store.Known, error) {
+func (o Options) packages(ctx context.Context, c userConfig, wanted []selection) ([]store.CachedZip, error) {
 	acquire := schedule.NewTransfers(o.Concurrency).Acquire
 	type result struct {
-		store.Known
+		store.CachedZip
 		contacted bool
 		error
 	}
-	found := make([]store.Known, 0, len(wanted))
+	found := make([]store.CachedZip, 0, len(wanted))
 	var problems []error
 	contacted := map[provider.Address]bool{}
 	var kept []selection
@@ -114,7 +114,7 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 		} else {
 			kept = append(kept, s)
 		}
-		found = append(found, r.Known)
+		found = append(found, r.CachedZip)
 		if r.error != nil {
 			problems = append(problems, r.error)
 		}
@@ -148,8 +148,8 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 
 // known finds a package in the store. If Verify rejects the stored metadata, refused is
 // the error that Verify returned, and the source might have newer metadata.
-func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool, refused error) {
-	for _, k := range o.Store.Known(s.name()) {
+func (o Options) known(ctx context.Context, s selection) (k store.CachedZip, ok bool, refused error) {
+	for _, k := range o.Store.CachedZips(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k) {
 			continue
 		}
@@ -164,10 +164,10 @@ func (o Options) known(ctx context.Context, s selection) (k store.Known, ok bool
 			return k, true, nil
 		}
 	}
-	return store.Known{}, false, refused
+	return store.CachedZip{}, false, refused
 }
 
-func has(ctx context.Context, s *store.Store, k store.Known) bool {
+func has(ctx context.Context, s *store.Store, k store.CachedZip) bool {
 	zip, ok := s.Blob(ctx, k.Zip)
 	return ok && zip.Close() == nil
 }

@@ -107,7 +107,7 @@ func (o Options) checkLocked(ctx context.Context, c userConfig, wanted []selecti
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case o.Sealed != nil && err != nil && !errors.Is(err, configuration.ErrNoConfiguration):
+	case o.Offline != nil && err != nil && !errors.Is(err, configuration.ErrNoConfiguration):
 		return err
 	}
 	return o.unlockedError(ctx, c, found, wanted)

@@ -55,7 +55,7 @@ var exported = map[string]struct {
 	err  error
 	want provider.ErrorKind
 }{
-	"access.ErrDenied":                 {access.ErrDenied, provider.Denied},
+	"access.ErrInvalidToken":           {access.ErrInvalidToken, provider.Denied},
 	"access.ErrNoToken":                {access.ErrNoToken, provider.Denied},
 	"access.ErrUnavailable":            {access.ErrUnavailable, provider.Transient},
 	"repository.DeniedError":           {&repository.DeniedError{}, provider.Conflict},
@@ -105,12 +105,12 @@ var exported = map[string]struct {
 	"origin.ErrNoRegistry":             {origin.ErrNoRegistry, provider.NotFound},
 	"mirror.TooYoungError":             {&mirror.TooYoungError{}, provider.Refused},
 	"module.MissingError":              {&module.MissingError{}, provider.NotFound},
-	"provider.ErrDenied":               {provider.ErrDenied, provider.Denied},
+	"provider.ErrForbidden":            {provider.ErrForbidden, provider.Denied},
 	"provider.ErrProviderNotFound":     {provider.ErrProviderNotFound, provider.NotFound},
 	"provider.ErrVersionNotFound":      {provider.ErrVersionNotFound, provider.NotFound},
 	"provider.ErrWrongSource":          {provider.ErrWrongSource, provider.Refused},
 	"provider.ClientCertificateError":  {&provider.ClientCertificateError{Err: io.EOF}, provider.Denied},
-	"provider.Error":                   {&provider.Error{Err: provider.ErrDenied}, provider.Denied},
+	"provider.Error":                   {&provider.Error{Err: provider.ErrForbidden}, provider.Denied},
 	"provider.VersionError":            {&provider.VersionError{}, provider.NotFound},
 	"provider.ProxyError":              {&provider.ProxyError{Err: io.EOF}, provider.Transient},
 	"provider.IdentityError":           {&provider.IdentityError{}, provider.Unverified},
@@ -191,8 +191,8 @@ func TestKindsInOrder(t *testing.T) {
 		err  error
 		want provider.ErrorKind
 	}{
-		"wrong bytes, refused": {errors.Join(provider.ErrDenied, &sums.MismatchError{}), provider.Unverified},
-		"denied, not found":    {errors.Join(provider.ErrProviderNotFound, provider.ErrDenied), provider.Denied},
+		"wrong bytes, refused": {errors.Join(provider.ErrForbidden, &sums.MismatchError{}), provider.Unverified},
+		"denied, not found":    {errors.Join(provider.ErrProviderNotFound, provider.ErrForbidden), provider.Denied},
 		"interrupted":          {context.Canceled, provider.Interrupted},
 		"no connection":        {&provider.ProxyError{Status: http.StatusBadGateway, Err: io.EOF}, provider.Transient},
 		"refused by the proxy": {&provider.TransientError{Err: &provider.ProxyError{Status: http.StatusProxyAuthRequired, Err: io.EOF}}, provider.Denied},

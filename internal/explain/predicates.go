@@ -17,7 +17,7 @@ import (
 
 // These predicates match errors from repositories.
 var (
-	isDenied  = errorIs(provider.ErrDenied)
+	isDenied  = errorIs(provider.ErrForbidden)
 	isMissing = errorIs(repository.ErrNoRepository)
 	isWriting = has(func(e *repository.Error) bool { return e.Writing })
 
@@ -31,15 +31,15 @@ var (
 	isPlain = has(func(e *repository.ResponseError) bool { return strings.HasPrefix(e.URL, "http://") })
 	// isImmutable matches registries that reject changes of tags. isOtherTag matches tags
 	// that are not for versions, such as latest.
-	isImmutable = says("immutable", "tagalreadyexists", "tag already exists", "tag is locked", "registry_disallowed_operation")
+	isImmutable = responseContains("immutable", "tagalreadyexists", "tag already exists", "tag is locked", "registry_disallowed_operation")
 	isOtherTag  = has(func(e *repository.Error) bool {
 		_, isVersion := artifact.ParseTag(e.Reference)
 		return e.Op == "tagging" && !isVersion
 	})
-	lacksScope = says("insufficient_scope", "insufficient scope")
+	lacksScope = responseContains("insufficient_scope", "insufficient scope")
 	// isUnsupported matches registries that accept only certain media types.
 	isUnsupported = allOf(repository.RefusesTypes, anyOf(hasStatus(http.StatusUnsupportedMediaType), hasStatus(http.StatusMethodNotAllowed),
-		says("media type", "mediatype", "does not match schema", "manifest class", "artifacttype")))
+		responseContains("media type", "mediatype", "does not match schema", "manifest class", "artifacttype")))
 	// isAlias matches a repository whose provider could be an alias of the requested one.
 	isAlias = has(func(e *repository.ProviderMismatchError) bool {
 		_, ok := e.Alias()
@@ -47,9 +47,9 @@ var (
 	})
 )
 
-// at returns a predicate that matches errors that come from a registry of the given
+// fromProduct returns a predicate that matches errors that come from a registry of the given
 // product and meet all conditions.
-func at(p product, conditions ...func(error) bool) func(error) bool {
+func fromProduct(p product, conditions ...func(error) bool) func(error) bool {
 	return allOf(append(conditions, has(func(e *repository.Error) bool { return p == anywhere || productAt(e.Registry) == p }))...)
 }
 
@@ -58,9 +58,9 @@ func hasStatus(status int) func(error) bool {
 	return has(func(e *repository.ResponseError) bool { return e.Status == status })
 }
 
-// says returns a predicate that matches responses whose error code or message contains
+// responseContains returns a predicate that matches responses whose error code or message contains
 // one of the given lower-case strings.
-func says(texts ...string) func(error) bool {
+func responseContains(texts ...string) func(error) bool {
 	return has(func(e *repository.ResponseError) bool {
 		said := strings.ToLower(e.Code + " " + e.Message)
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(said, text) })

@@ -70,8 +70,11 @@ func fillRelease(hint string, err error) string {
 	if e, ok := errors.AsType[*provider.VersionError](err); ok && a == (provider.Address{}) {
 		a, v = e.Address, e.Version
 	}
-	if a == (provider.Address{}) || a.IsModule() {
+	switch {
+	case a == (provider.Address{}):
 		return hint
+	case a.IsModule() || a.IsRegistryModule(): // other commands differ, too
+		return strings.ReplaceAll(hint, "tofu-oci list PROVIDER@VERSION", "tofu-oci module list "+text.Quote(a.String()+"@"+v.String()))
 	}
 	return providerWord.ReplaceAllStringFunc(hint, func(word string) string {
 		switch {

@@ -104,10 +104,10 @@ func writeAttestations(dir string, attestations []attestation) error {
 
 // fetch writes a zip to a file.
 func fetch(ctx context.Context, repo repository.Reader, p provider.Package, path string) error {
-	if err := atomicfile.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(filepath.Dir(path), p.Size); err != nil {
 		return err
 	}
-	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff}
+	retrier := transfer.Retrier{Backoff: repo.Capabilities().Backoff}
 	return retrier.Do(ctx, "reading "+p.Filename, func() error {
 		body, err := repository.Verified(ctx, repo, artifact.ZipDescriptor(p), p.Filename)
 		if err != nil {

@@ -161,7 +161,7 @@ func documents(all []provider.Document) (described []document) {
 // newest describes the newest stored version other than the release.
 func newest(ctx context.Context, repo repository.Reader, r provider.Release) (d release, found bool, err error) {
 	tags, err := repo.Tags(ctx)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+	if errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		return d, false, nil // not all registries can list tags
 	}
 	versions := provider.NewestFirst(slices.Clone(artifact.Tags(tags).Released()))

@@ -63,7 +63,7 @@ func TestDeniedIsACondition(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[int]bool{401: true, 403: true, 404: false, 500: false} {
 		err := error(&provider.StatusError{Status: code})
-		if errors.Is(err, provider.ErrDenied) != want {
+		if errors.Is(err, provider.ErrForbidden) != want {
 			t.Errorf("%d: denied should be %t", code, want)
 		}
 	}

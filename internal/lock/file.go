@@ -237,7 +237,7 @@ func (l *Locked) choose(ctx context.Context, src provider.Source, o FileOptions)
 		return lockfile.Selection{}, err
 	}
 	if l.Previous != nil && l.Previous.Version == v && len(l.Previous.Hashes) > 0 {
-		if err := agree(ctx, src, *l.Previous, hashes, o.Options); err != nil {
+		if err := checkSamePackages(ctx, src, *l.Previous, hashes, o.Options); err != nil {
 			return lockfile.Selection{}, err
 		}
 		hashes = append(hashes, l.Previous.Hashes...)
@@ -274,10 +274,10 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 	return found[0], nil
 }
 
-// agree returns a *[HashError] if the locked hashes belong to different packages than
+// checkSamePackages returns a *[HashError] if the locked hashes belong to different packages than
 // the hashes of the release. At least one locked hash must match. It can be the h1:
 // hash of a platform that is not selected.
-func agree(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
+func checkSamePackages(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })
 	}

@@ -57,7 +57,7 @@ func pullModule(t *testing.T, data []byte, dir string) (err error) {
 		t.Fatal(err)
 	}
 	zip := provider.Package{Filename: "x.zip", Version: v, Digest: digest.FromBytes(data), Size: int64(len(data))}
-	packed, err := artifact.PackModule(artifact.Module{Zip: zip})
+	packed, err := artifact.Pack(provider.Release{Address: provider.ModuleAddress("oci://ghcr.io/acme/x"), Version: v, Packages: []provider.Package{zip}}, artifact.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 		return nil, err
 	}
 	// 3. Compare the central directory with the rest of the archive.
-	placed, err := layOut(src, entries, end.start)
+	placed, err := checkLayout(src, entries, end.start)
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +140,11 @@ func readAt(src io.ReaderAt, b []byte, offset int64) error {
 	return err
 }
 
-// layOut returns the entries with their offsets, or an error if the archive differs
+// checkLayout returns the entries with their offsets, or an error if the archive differs
 // from its central directory. Local headers must have the same values as the central
 // directory, and entries must neither overlap nor leave gaps. Therefore, readers that
 // stream the archive get the same result as readers that use the central directory.
-func layOut(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
+func checkLayout(src io.ReaderAt, entries []entry, end int64) ([]stored, error) {
 	sorted := byOffset(entries)
 	if err := checkPrefix(src, sorted[0].offset); err != nil {
 		return nil, err

@@ -22,11 +22,11 @@ import (
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": PackageItem{}, "evidence": EvidenceItem{}, "signature": outcome.SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
+	"package": PackageItem{}, "documents": DocumentItem{}, "signature": outcome.SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
 }
 
 // parts lists the forms that are parts of events.
-var parts = []string{"package", "evidence", "signature", "denial", "approval", "error"}
+var parts = []string{"package", "documents", "signature", "denial", "approval", "error"}
 
 // schemaOf is the part of docs/schema/v2/events.schema.json that the tests use.
 type schemaOf struct {

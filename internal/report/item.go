@@ -14,7 +14,7 @@ type runSummary struct {
 	// Skipped contains the pre-releases that --all skipped.
 	Skipped []skippedItem `json:"skipped_pre_releases,omitempty"`
 	// Direct contains the module calls in --root modules that cannot be redirected.
-	Direct []module.DirectCall `json:"direct_modules,omitempty"`
+	Direct []module.NonRegistryCall `json:"direct_modules,omitempty"`
 }
 
 // Item is the result for a release. docs/cli.md documents the fields.
@@ -31,8 +31,8 @@ type Item struct {
 	// different index.
 	SourceDigest string        `json:"source_digest,omitempty"`
 	Packages     []PackageItem `json:"packages,omitempty"`
-	// Evidence contains the documents that are pushed with the release.
-	Evidence []EvidenceItem `json:"evidence,omitempty"`
+	// Documents contains the documents that are pushed with the release.
+	Documents []DocumentItem `json:"documents,omitempty"`
 	// Dropped contains the platforms that --force removed.
 	Dropped []string `json:"dropped,omitempty"`
 	// Slow reports whether writing the tag took so long that concurrent jobs might have
@@ -93,8 +93,8 @@ type PackageItem struct {
 	Warning string `json:"warning,omitempty"`
 	// Path is the path of a pulled package.
 	Path string `json:"path,omitempty"`
-	// Evidence contains the paths of the documents that were written with the package.
-	Evidence []string `json:"evidence,omitempty"`
+	// DocumentFiles contains the paths of the documents that were written with the package.
+	DocumentFiles []string `json:"document_files,omitempty"`
 	// Skipped contains the documents that were not written because of their names.
 	Skipped []string `json:"skipped,omitempty"`
 	// Checksum reports whether a SHA256SUMS document lists the zip.

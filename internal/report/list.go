@@ -103,7 +103,7 @@ type releaseItem struct {
 	Published  string                 `json:"published,omitempty"`
 	Protocols  []string               `json:"protocols,omitempty"`
 	Packages   []PackageItem          `json:"packages"`
-	Evidence   []EvidenceItem         `json:"evidence"`
+	Documents  []DocumentItem         `json:"documents"`
 	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
 
 	// verdict describes the signature in one line.
@@ -115,13 +115,13 @@ type releaseItem struct {
 func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
-		Published: dateText(r.Published), Protocols: r.Protocols, Evidence: evidence(r.Documents, r.Packages), Signature: outcome.DescribeVerdict(v),
+		Published: dateText(r.Published), Protocols: r.Protocols, Documents: documentItems(r.Documents, r.Packages), Signature: outcome.DescribeVerdict(v),
 		verdict: v.String(), Packages: describePackages(r.Packages),
 	}
 	for _, document := range referrers {
-		e := evidenceItem(document)
+		e := documentItem(document)
 		e.Referrer = true
-		i.Evidence = append(i.Evidence, e)
+		i.Documents = append(i.Documents, e)
 	}
 	if refused != nil && i.Signature != nil {
 		i.Signature.Refused = refused.Problem
@@ -144,8 +144,8 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 	for _, p := range i.Packages {
 		rows = append(rows, cells(p.Platform, p.Filename, p.size(), p.Digest, p.H1))
 	}
-	for _, e := range i.Evidence {
-		kind := "evidence"
+	for _, e := range i.Documents {
+		kind := "document"
 		if e.Referrer {
 			kind = "referrer"
 		}

@@ -34,13 +34,13 @@ type ModuleItem struct {
 	Zip   string `json:"zip"`
 	Size  int64  `json:"size"`
 	Files int    `json:"files"`
-	// Evidence contains the documents about the zip.
-	Evidence []EvidenceItem `json:"evidence,omitempty"`
+	// Documents contains the documents about the zip.
+	Documents []DocumentItem `json:"documents,omitempty"`
 }
 
-// DirectCalls warns about module calls that cannot be redirected. Calls that cannot be
+// NonRegistryCalls warns about module calls that cannot be redirected. Calls that cannot be
 // resolved make the run incomplete.
-func (o *Report) DirectCalls(calls []module.DirectCall) {
+func (o *Report) NonRegistryCalls(calls []module.NonRegistryCall) {
 	o.direct = calls
 	for _, c := range calls {
 		o.Warn("%s", c)
@@ -67,7 +67,7 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 		var names []string
 		for _, d := range r.Zip.Documents {
 			names = append(names, d.Name)
-			i.Evidence = append(i.Evidence, evidenceItem(d))
+			i.Documents = append(i.Documents, documentItem(d))
 		}
 		rows = append(rows, cells("  documents", strings.Join(names, ", ")))
 	}

@@ -85,7 +85,7 @@ type Report struct {
 	plan *dryRunPlan
 	// skipped contains the pre-releases that --all skipped.
 	skipped []skippedItem
-	direct  []module.DirectCall
+	direct  []module.NonRegistryCall
 	// Unchecked is set if publish doesn't check the zips.
 	Unchecked bool
 	// warnings contains the warnings that do not concern a specific release.
@@ -218,7 +218,7 @@ func (o *Report) Finish() error {
 		_, _ = fmt.Fprintln(o.stdout, o.plan)
 	}
 	err := explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
-	if err == nil && slices.ContainsFunc(o.direct, func(c module.DirectCall) bool { return c.IsUnresolved }) {
+	if err == nil && slices.ContainsFunc(o.direct, func(c module.NonRegistryCall) bool { return c.IsUnresolved }) {
 		err = &explain.ExitError{Code: explain.ExitPartly}
 	}
 	return err

@@ -124,7 +124,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 		i.Unattested = OneLine(r.Unattested.Error())
 	}
 	if r.Status != publish.Unchanged {
-		i.Evidence = evidence(r.Documents, packages)
+		i.Documents = documentItems(r.Documents, packages)
 	}
 	return i
 }
@@ -165,7 +165,7 @@ func (o *Report) mirrored(repository string, r publish.Result) {
 	}
 	signed, about := o.verdictAndWarnings(i, r), ""
 	if r.Status != publish.Unchanged || o.Verbose {
-		about = signed + describeEvidence(i.Evidence) + o.packageTable(i.Packages)
+		about = signed + describeDocuments(i.Documents) + o.packageTable(i.Packages)
 	}
 	if r.Digest != "" {
 		o.digests = append(o.digests, r.Digest.String())
@@ -271,7 +271,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 			action = "kept"
 		}
 		one := describePackage(r.Package, action)
-		one.Path, one.Checksum, one.Evidence, one.Skipped = r.Path, &r.Sums, r.Evidence, r.Skipped
+		one.Path, one.Checksum, one.DocumentFiles, one.Skipped = r.Path, &r.Sums, r.Documents, r.Skipped
 		i.Packages = append(i.Packages, one)
 		i.Signature = outcome.DescribeVerdict(r.Verdict)
 		i.Repository, i.Tag, i.Digest = r.Stored.Repository, r.Stored.Tag, r.Stored.Digest.String()
@@ -293,8 +293,8 @@ func (o *Report) pulled(p pull.Pulled) {
 			checksum = "no checksum"
 		}
 		rows = append(rows, cells("  "+one.Platform, one.Action, checksum, one.Path))
-		for _, path := range one.Evidence {
-			rows = append(rows, cells("  ", "evidence", "", path))
+		for _, path := range one.DocumentFiles {
+			rows = append(rows, cells("  ", "document", "", path))
 		}
 		for _, name := range one.Skipped {
 			rows = append(rows, cells("  ", "skipped", "", name))

@@ -199,15 +199,15 @@ func (w *world) as(t *testing.T, c matrixCaller, v matrixView, path string) (cod
 	return got.Code, got.Body.String()
 }
 
-// evidence returns the digest of a document of the release.
-func (w *world) evidence(t *testing.T) string {
+// documents returns the digest of a document of the release.
+func (w *world) documents(t *testing.T) string {
 	t.Helper()
 	every := []string{"Authorization", "Bearer " + matrixCallers[3].bearer}
 	version := document[api.Version](t, w.get(t, "/api/v1/providers/"+ownHost+"/acme/rocket/1.0.0", every...))
-	if len(version.Evidence) == 0 {
-		t.Fatal("the release has no evidence")
+	if len(version.Documents) == 0 {
+		t.Fatal("the release has no documents")
 	}
-	return version.Evidence[0].Digest
+	return version.Documents[0].Digest
 }
 
 // TestAccessMatrix checks that access depends on the address under which a release is
@@ -218,7 +218,7 @@ func TestAccessMatrix(t *testing.T) {
 	rows := 0
 	for _, kind := range storedKinds {
 		w := newMatrixWorld(t, kind)
-		document := w.evidence(t)
+		document := w.documents(t)
 		for _, v := range matrixViews {
 			for path, allowed := range v.routes(document) {
 				for _, c := range matrixCallers {
@@ -259,7 +259,7 @@ func TestAccessMatrixOfLinks(t *testing.T) {
 	anonymous.hosts = nil
 	for _, kind := range storedKinds {
 		w := newMatrixWorld(t, kind)
-		digest := w.evidence(t)
+		digest := w.documents(t)
 		for _, v := range matrixViews {
 			if !slices.Contains(v.serves, kind.host) {
 				continue

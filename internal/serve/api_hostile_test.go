@@ -175,8 +175,8 @@ func TestAPIDocumentWithWrongDigest(t *testing.T) {
 	t.Parallel()
 	w := newRegistry(t)
 	w.push(t, rocket{version: "1.0.0"})
-	d := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Evidence[0]
-	w.registry.AddBlob(w.repo.Traits().Name, d.Digest, bytes.Repeat([]byte("x"), int(d.Size)))
+	d := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Documents[0]
+	w.registry.AddBlob(w.repo.Capabilities().Name, d.Digest, bytes.Repeat([]byte("x"), int(d.Size)))
 	defer func() {
 		if recover() == nil && w.last().Status == http.StatusOK {
 			t.Error("the response looks complete")

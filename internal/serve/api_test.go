@@ -120,7 +120,7 @@ func TestAPIProvider(t *testing.T) {
 		w.push(t, rocket{version: "1." + jsonText(n) + ".0"})
 	}
 	w.push(t, rocket{version: "2.0.0", key: newKey(t)})
-	w.registry.Delete(t, w.repo.Traits().Name, w.manifestOf(t, "1.18.0", plan9))
+	w.registry.Delete(t, w.repo.Capabilities().Name, w.manifestOf(t, "1.18.0", plan9))
 	got := document[api.Provider](t, w.api(t, apiRocket))
 	if got.Total != 21 || len(got.Versions) != 20 || got.Latest != "2.0.0" || got.Next != "https://tofu.example.com"+apiRocket+"?page=2" || got.Repository != w.repo.String() {
 		t.Errorf("%+v", got)
@@ -197,7 +197,7 @@ func TestAPIVersion(t *testing.T) {
 		t.Errorf("%+v", got.Verdict)
 	}
 	kinds := map[string]int{}
-	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
+	for _, d := range slices.Concat(got.Documents, got.Referrers) {
 		kinds[d.Kind]++
 	}
 	if diff := cmp.Diff(map[string]int{"checksums": 1, "signature": 1, "keys": 1, "sbom": 1}, kinds); diff != "" {
@@ -216,7 +216,7 @@ func TestAPIVersion(t *testing.T) {
 	if zip := w.get(t, path(got.Packages[0].URL)); zip.Code != http.StatusOK || int64(zip.Body.Len()) != got.Packages[0].Size {
 		t.Errorf("the archive: %d, %d bytes", zip.Code, zip.Body.Len())
 	}
-	for _, d := range slices.Concat(got.Evidence, got.Referrers) {
+	for _, d := range slices.Concat(got.Documents, got.Referrers) {
 		response := w.api(t, path(d.URL))
 		if response.Code != http.StatusOK || int64(response.Body.Len()) != d.Size || !strings.HasPrefix(response.Header().Get("Content-Disposition"), "attachment") {
 			t.Errorf("%s: %d, %d bytes, %v", d.Name, response.Code, response.Body.Len(), response.Header())
@@ -279,8 +279,8 @@ func TestAPIMissingBlobs(t *testing.T) {
 		w.push(t, rocket{version: v})
 	}
 	w.removeBlob(t, digest.FromBytes(rocket{version: "1.0.0"}.zipOf(plan9)).String())
-	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")).Evidence
-	w.removeBlob(t, evidence[0].Digest)
+	documents := document[api.Version](t, w.api(t, apiRocket+"/1.1.0")).Documents
+	w.removeBlob(t, documents[0].Digest)
 	w.clock.Forward(6 * time.Minute)
 	want := []string{"complete: ", "incomplete: missing documents: terraform-provider-rocket_1.1.0_SHA256SUMS", "incomplete: cannot be installed on plan9_mips"}
 	var listed, eventsMu []string
@@ -369,8 +369,8 @@ func TestAPIETags(t *testing.T) {
 	t.Parallel()
 	w := newLayout(t)
 	w.push(t, rocket{version: "1.0.0"})
-	evidence := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Evidence[0]
-	for _, path := range []string{apiProviders, apiRocket, apiRocket + "/1.0.0", apiRocket + "/1.0.0/documents/" + evidence.Digest} {
+	documents := document[api.Version](t, w.api(t, apiRocket+"/1.0.0")).Documents[0]
+	for _, path := range []string{apiProviders, apiRocket, apiRocket + "/1.0.0", apiRocket + "/1.0.0/documents/" + documents.Digest} {
 		first := w.api(t, path)
 		tag := first.Header().Get("Etag")
 		for _, has := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {

@@ -40,7 +40,7 @@ func (rc *repositoryCache) checkApproved(ctx context.Context, q query, i index) 
 		return "", err
 	})
 	if err == nil && problem != "" {
-		err = because(errors.New(problem), http.StatusForbidden, problem)
+		err = withCause(errors.New(problem), http.StatusForbidden, problem)
 	}
 	return err
 }

@@ -105,7 +105,7 @@ func (s *Server) pullModule(x *exchange, absent error) error {
 	case err == nil:
 		return pullthrough.ErrStored
 	case errors.Is(err, errMirroring):
-		return because(err, http.StatusServiceUnavailable, fmt.Sprintf("%s %s is still being mirrored; try again later", a, v))
+		return withCause(err, http.StatusServiceUnavailable, fmt.Sprintf("%s %s is still being mirrored; try again later", a, v))
 	}
 	return err
 }
@@ -132,7 +132,7 @@ func (s *Server) send(x *exchange, t storedPackage) error {
 		s.options.Events.onFailure(err)
 		return err
 	}
-	redirect, to := t.repo.Traits().Redirect, ""
+	redirect, to := t.repo.Capabilities().Redirect, ""
 	if s.options.Redirect && redirect != nil && content.file == nil && x.r.Method == http.MethodGet { // the URL supports only GET
 		to, err = redirect(ctx, t.zip)
 	}

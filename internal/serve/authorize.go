@@ -77,11 +77,11 @@ func (s *Server) identifyCaller(x *exchange) error {
 	}
 	switch {
 	case errors.Is(err, access.ErrUnavailable):
-		return because(err, http.StatusServiceUnavailable, access.ErrUnavailable.Error())
+		return withCause(err, http.StatusServiceUnavailable, access.ErrUnavailable.Error())
 	case errors.Is(err, access.ErrNoToken):
-		return because(err, http.StatusUnauthorized, access.ErrNoToken.Error())
-	case errors.Is(err, access.ErrDenied):
-		return because(err, http.StatusUnauthorized, access.ErrDenied.Error())
+		return withCause(err, http.StatusUnauthorized, access.ErrNoToken.Error())
+	case errors.Is(err, access.ErrInvalidToken):
+		return withCause(err, http.StatusUnauthorized, access.ErrInvalidToken.Error())
 	case err != nil:
 		return err
 	}
@@ -89,9 +89,9 @@ func (s *Server) identifyCaller(x *exchange) error {
 	return nil
 }
 
-// because returns a [problem] together with its reason. The reason is logged but not
+// withCause returns a [problem] together with its reason. The reason is logged but not
 // sent to the client.
-func because(reason error, status int, text string) error {
+func withCause(reason error, status int, text string) error {
 	return errors.Join(&problem{status, text}, reason)
 }
 

@@ -71,7 +71,7 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 		}
 		_ = blob.Close()
 	}
-	if t.repo.Traits().BlobPath != nil {
+	if t.repo.Capabilities().BlobPath != nil {
 		err := c.openFile(ctx, t)
 		return c, err
 	}

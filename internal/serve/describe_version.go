@@ -95,11 +95,11 @@ func (s *Server) version(x *exchange, d assessed) api.Version {
 	found := d.summary
 	v := api.Version{
 		Provider: x.query.ref(x.base, d.index.repo.String(), ""), VersionRef: found.VersionRef, Digest: found.digest, Protocols: found.protocols,
-		Evidence: found.evidence, Packages: found.packages, Assessment: d.Assessment, Stale: d.state.stale != nil,
+		Documents: found.releaseDocuments, Packages: found.packages, Assessment: d.Assessment, Stale: d.state.stale != nil,
 	}
 	v.URL = x.query.url(x.base, found.Version)
 	if d.isReleased() {
-		v.Evidence, v.Packages = x.withURLs(found.evidence), s.packages(x, d.release)
+		v.Documents, v.Packages = x.withURLs(found.releaseDocuments), s.packages(x, d.release)
 		v.Lock, v.Requirement, v.Installation = lockOf(x.query.shown, x.version, found.packages), requirementOf(x), x.query.installation(x.base)
 	}
 	return v

@@ -142,7 +142,7 @@ func (s *Server) renderModule(f page.Frame, x *exchange, p versionPage, number i
 // waiting describes the pending versions with the commands that approve them.
 func (x *exchange) waiting(p versionPage) (all []page.PendingVersion) {
 	for n, ref := range x.versionRefs(p.pending) {
-		all = append(all, page.PendingVersion{VersionRef: ref, Evidence: p.pending[n].documentsOfAll(), Promote: promoteCommand(p.known, ref.Version)})
+		all = append(all, page.PendingVersion{VersionRef: ref, Documents: p.pending[n].documentsOfAll(), Promote: promoteCommand(p.known, ref.Version)})
 	}
 	return all
 }

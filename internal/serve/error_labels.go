@@ -28,7 +28,7 @@ func errorLabel(err error) string {
 		return "limited"
 	case ok && status >= http.StatusInternalServerError:
 		return "server"
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		return "denied"
 	case ok:
 		return "response"
@@ -67,9 +67,9 @@ func refusalLabel(err error) string {
 		return "issuer"
 	case errors.Is(err, access.ErrNoToken):
 		return "no-token"
-	case errors.Is(err, access.ErrDenied) && p.status == http.StatusUnauthorized:
+	case errors.Is(err, access.ErrInvalidToken) && p.status == http.StatusUnauthorized:
 		return "token"
-	case errors.Is(err, access.ErrDenied):
+	case errors.Is(err, access.ErrInvalidToken):
 		return "link"
 	}
 	return refusalLabels[p.status]

@@ -82,7 +82,7 @@ func TestLookups(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if got, want := slices.Sorted(maps.Keys(hits)), []string{"evidence", "index", "manifest", "tags", "versions"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(hits)), []string{"documents", "index", "manifest", "tags", "versions"}; !slices.Equal(got, want) {
 		t.Errorf("lookups for %q, want %q", got, want)
 	}
 	for what, all := range hits {

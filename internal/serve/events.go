@@ -16,7 +16,7 @@ type Events struct {
 	// clients would not install it.
 	OnOmitted func(a provider.Address, v provider.Version, reason string)
 	// OnLookup is called for each cache lookup. what is the kind of data, such as
-	// "tags", "index", "evidence", or "archive". hit reports whether the value was
+	// "tags", "index", "documents", or "archive". hit reports whether the value was
 	// cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine

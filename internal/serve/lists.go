@@ -56,7 +56,7 @@ type owner struct {
 
 // listView lists the providers or modules of a view. If several templates match
 // repositories of the same provider or module, the first template takes precedence.
-func (rc *repositoryCache) listView(ctx context.Context, v *view, maxAge time.Duration) (list, cacheState, error) {
+func (rc *repositoryCache) listView(ctx context.Context, v *providerSet, maxAge time.Duration) (list, cacheState, error) {
 	return rc.lists.getWithin(ctx, v, maxAge, func(ctx context.Context) (list, error) {
 		var l list
 		seen := map[provider.Address]bool{}

@@ -65,7 +65,7 @@ func (rc *repositoryCache) open(q query) ([]candidate, error) {
 // notFound returns the error for a provider or module that is in no repository.
 func (q query) notFound() error {
 	if q.isModule() {
-		return because(provider.ErrProviderNotFound, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
+		return withCause(provider.ErrProviderNotFound, http.StatusNotFound, fmt.Sprintf("no repository has the module %s", q.address))
 	}
 	return fmt.Errorf("%w: no repository contains %s", provider.ErrProviderNotFound, q.address)
 }

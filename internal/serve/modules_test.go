@@ -61,7 +61,7 @@ func pushModule(t *testing.T, repo repository.Repository, tag string, annotation
 	zip = bytes.Repeat([]byte("module "+tag+"\n"), 20)
 	v := nouns.Version(t, strings.TrimPrefix(tag, "pending-"))
 	p := provider.Package{Version: v, Filename: "vpc_" + v.String() + ".zip", Digest: digest.FromBytes(zip), Size: int64(len(zip))}
-	packed, err := artifact.PackModule(artifact.Module{Zip: p, Annotations: annotations})
+	packed, err := artifact.Pack(provider.Release{Address: provider.ModuleAddress(repo.String()), Version: v, Packages: []provider.Package{p}}, artifact.Options{Annotations: annotations})
 	if err != nil {
 		t.Fatal(err)
 	}

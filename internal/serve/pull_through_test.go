@@ -564,9 +564,9 @@ func checkDecidedVersion(t *testing.T, tag, why string) {
 	w.checkAbsent(t, "1.2.0")
 }
 
-// TestPullThroughEvidence checks that mirrored releases get SBOMs and attestations, and
+// TestPullThroughDocuments checks that mirrored releases get SBOMs and attestations, and
 // that releases without attestations are refused if attestations are required.
-func TestPullThroughEvidence(t *testing.T) {
+func TestPullThroughDocuments(t *testing.T) {
 	t.Parallel()
 	w := newPullThrough(t, newLayout)
 	hosted := origintest.NewGitHub(w.origin)

@@ -36,7 +36,7 @@ func unknownAddress(isModule bool) provider.Address {
 
 // query is a request for a provider or module in a view on behalf of a caller.
 type query struct {
-	*view
+	*providerSet
 	address provider.Address
 	// origin is the address in the origin registry. For modules, it has the
 	// capitalization of the request.

@@ -40,7 +40,7 @@ func (q query) withoutForeignAddress(err error) error {
 		return err
 	}
 	status, text := statusOf(q.notFound())
-	return because(err, status, text)
+	return withCause(err, status, text)
 }
 
 // refusal returns the error for a caller without access to a stored address. Only the
@@ -52,11 +52,11 @@ func (q query) refusal(stored provider.Address) error {
 	}
 	switch {
 	case q.byLink:
-		return because(fmt.Errorf("%w: %w", access.ErrDenied, reason), http.StatusForbidden, linkRefused)
+		return withCause(fmt.Errorf("%w: %w", access.ErrInvalidToken, reason), http.StatusForbidden, linkRefused)
 	case q.caller.Name == "":
-		return because(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", q.address))
+		return withCause(reason, http.StatusUnauthorized, fmt.Sprintf("a token is required for %s", q.address))
 	}
-	return because(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", q.address))
+	return withCause(reason, http.StatusForbidden, fmt.Sprintf("the token does not grant access to %s", q.address))
 }
 
 // errForeignModule means that a repository contains a different module.

@@ -37,7 +37,7 @@ type offeredPlatform struct {
 // versions lists the versions of a provider that clients would install. See
 // https://opentofu.org/docs/internals/provider-registry-protocol/#list-available-versions.
 func (s *Server) versions(x *exchange) error {
-	list := offer{Versions: []offeredVersion{}}
+	list := versionsResponse{Versions: []offeredVersion{}}
 	upstream, state, err := s.withOrigin(x.r.Context(), x.query, func() (known []provider.Version, state cacheState, err error) {
 		all, state, err := s.releaseList(x.r.Context(), x.query)
 		if err := x.query.authorizationError(all.stored, err); err != nil {
@@ -93,7 +93,7 @@ func (s *Server) pkg(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	e := found.evidence
+	e := found.verificationMetadata
 	base, err := s.base(x.r)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *Server) pkg(x *exchange) error {
 
 // signedPackage is a package with its signed checksums.
 type signedPackage struct {
-	evidence
+	verificationMetadata
 	state cacheState
 	// stored is the address under which the package is stored.
 	stored provider.Address
@@ -129,7 +129,7 @@ func (s *Server) signedPackage(x *exchange) (found signedPackage, err error) {
 		found, err = s.upstreamSignedPackage(x)
 	case err == nil:
 		found = signedPackage{state: state, stored: i.stored}
-		found.evidence, err = s.evidenceFor(x.r.Context(), x.query, i, x.platform)
+		found.verificationMetadata, err = s.metadataFor(x.r.Context(), x.query, i, x.platform)
 	}
 	if err == nil && found.omitReason != "" {
 		err = &problem{http.StatusNotFound, fmt.Sprintf("%s %s is not available through the registry protocol: %s", x.query.address, x.version, found.omitReason)}
@@ -150,7 +150,7 @@ func (s *Server) upstreamSignedPackage(x *exchange) (signedPackage, error) {
 	}
 	r := d.Release
 	r.Packages = []provider.Package{pkg}
-	e, err := s.repos.evidenceOf(x.r.Context(), r)
+	e, err := s.repos.metadataOf(x.r.Context(), r)
 	if e.omitReason != "" && d.refused != nil {
 		return signedPackage{}, d.refused
 	}

@@ -186,7 +186,7 @@ func TestUnsigned(t *testing.T) {
 	}
 }
 
-// TestSignaturesForClients checks that the server doesn't send evidence that clients
+// TestSignaturesForClients checks that the server doesn't send signatures that clients
 // can't process.
 func TestSignaturesForClients(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ type report struct {
 }
 
 // report checks a release as `tofu-oci verify` does. It checks the index, manifests,
-// evidence, and referrers, and whether all blobs exist.
+// documents, and referrers, and whether all blobs exist.
 func (rc *repositoryCache) report(ctx context.Context, q query, i index) (report, error) {
 	r, _, err := rc.reports.getWithin(ctx, i.key(q, provider.Platform{}), max(reportAge, rc.options.MaxAge), func(ctx context.Context) (report, error) {
 		var r report
@@ -76,7 +76,7 @@ func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listin
 	if !a.IsModule() && s.stored.Host != "" {
 		a = s.stored
 	}
-	r, _, err := rc.reports.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (report, error) {
+	r, _, err := rc.reports.get(ctx, key{view: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (report, error) {
 		records, err := approval.History(ctx, repo, a, v)
 		decisions := decisionsOf(records)
 		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}

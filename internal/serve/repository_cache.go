@@ -21,14 +21,14 @@ type repositoryCache struct {
 	listings  *cache[string, taggedVersions]
 	indexes   *cache[contentKey, index]
 	manifests *cache[key, storedPackage]
-	evidence  *cache[key, evidence]
+	metadata  *cache[key, verificationMetadata]
 	// approvals contains the reasons releases are not approved. For approved
 	// releases, the reason is empty.
 	approvals *cache[key, string]
 	offers    *cache[key, releaseList]
 
 	// Only the API and the pages use the caches below.
-	lists     *cache[*view, list]
+	lists     *cache[*providerSet, list]
 	owners    *cache[template.Reference, owner]
 	summaries *cache[key, summary]
 	reports   *cache[key, report]
@@ -42,7 +42,7 @@ type repositoryCache struct {
 // key identifies a cached value. Fields that don't apply are zero. The key includes the
 // provider, because the meaning of an index depends on the requested provider.
 type key struct {
-	view     *view
+	view     *providerSet
 	address  provider.Address
 	version  provider.Version
 	index    digest.Digest
@@ -57,11 +57,11 @@ type contentKey struct {
 	isModule              bool
 }
 
-func (q query) key() key { return key{view: q.view, address: q.address} }
+func (q query) key() key { return key{view: q.providerSet, address: q.address} }
 
 // key returns the cache key of an index or, if p is set, of its package for a platform.
 func (i index) key(q query, p provider.Platform) key {
-	return key{q.view, q.address, i.version, i.Digest, p}
+	return key{q.providerSet, q.address, i.version, i.Digest, p}
 }
 
 // taggedVersions contains the versions in the tags of a repository.
@@ -125,10 +125,10 @@ func newRepositoryCache(o Options) *repositoryCache {
 		listings:  newCache[string](changing, "tags", o.Memory/8, func(t taggedVersions) int64 { return int64(len(t.versions)+len(t.pending)+len(t.denied)) * 96 }),
 		indexes:   newCache[contentKey](changing, "index", o.Memory*3/8, func(i index) int64 { return i.weight }),
 		manifests: newCache[key](forever, "manifest", o.Memory/8, func(storedPackage) int64 { return 1 << 10 }),
-		evidence:  newCache[key](forever, "evidence", o.Memory/4, evidence.weight),
+		metadata:  newCache[key](forever, "documents", o.Memory/4, verificationMetadata.weight),
 		offers:    newCache[key](changing, "versions", o.Memory/8, releaseList.weight),
 		approvals: newCache[key](changing, "approval", o.Memory/32, func(problem string) int64 { return int64(len(problem)) }),
-		lists:     newCache[*view](changing, "catalog", o.Memory/8, func(l list) int64 { return int64(len(l.entries)) * 256 }),
+		lists:     newCache[*providerSet](changing, "catalog", o.Memory/8, func(l list) int64 { return int64(len(l.entries)) * 256 }),
 		owners:    newCache[template.Reference](changing, "owner", o.Memory/16, func(owner) int64 { return 256 }),
 		summaries: newCache[key](forever, "summary", o.Memory/8, func(s summary) int64 { return s.weight }),
 		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),

@@ -61,7 +61,7 @@ func statusOf(err error) (status int, text string) {
 		return http.StatusBadGateway, fmt.Sprintf("the origin registry %s %s; see the server log for details", upstream.host.ForDisplay(), upstream.problem())
 	case late || errors.Is(err, context.DeadlineExceeded):
 		return http.StatusGatewayTimeout, "the repository did not respond in time; try again later"
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		return http.StatusBadGateway, "the registry rejected the server's credentials"
 	}
 	// The registry's error is only logged, because it can reveal internal host names.

@@ -21,10 +21,10 @@ import (
 // without URLs.
 type summary struct {
 	api.VersionRef
-	digest    string
-	protocols []string
-	packages  []api.Package
-	evidence  []api.Document
+	digest           string
+	protocols        []string
+	packages         []api.Package
+	releaseDocuments []api.Document
 	// module contains the origin of a module and its subdirectory.
 	module api.ModuleVersion
 	// repo is nil if the tag doesn't point to a readable release.
@@ -105,8 +105,8 @@ func summarize(i index, found repository.Inspection) summary {
 	case len(wrong) > 0:
 		s.Status, s.Problem = api.StatusIncomplete, notInstallable(wrong)
 	}
-	signed = slices.ContainsFunc(s.evidence, func(d api.Document) bool { return d.Kind == string(provider.KindSignature) })
-	s.weight = 512 + 384*int64(len(s.packages)+len(s.evidence))
+	signed = slices.ContainsFunc(s.releaseDocuments, func(d api.Document) bool { return d.Kind == string(provider.KindSignature) })
+	s.weight = 512 + 384*int64(len(s.packages)+len(s.releaseDocuments))
 	for _, p := range s.packages {
 		s.weight += 384 * int64(len(p.Documents))
 	}
@@ -163,8 +163,8 @@ func (s *summary) documents(p *api.Package, i index, layers []ocispec.Descriptor
 			continue
 		}
 		same := func(o api.Document) bool { return o.Name == document.Name && o.Digest == document.Digest }
-		if !slices.ContainsFunc(s.evidence, same) {
-			s.evidence = append(s.evidence, document)
+		if !slices.ContainsFunc(s.releaseDocuments, same) {
+			s.releaseDocuments = append(s.releaseDocuments, document)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func clip(s string, limit int) string {
 
 // documentsOfAll returns the documents about the release and about its packages.
 func (s *summary) documentsOfAll() []api.Document {
-	all := slices.Clone(s.evidence)
+	all := slices.Clone(s.releaseDocuments)
 	for _, p := range s.packages {
 		all = append(all, p.Documents...)
 	}
@@ -240,7 +240,7 @@ func deniedSummary(known listing, v provider.Version) summary {
 // pendingSummary describes a pending release. If the release can't be read, pendingSummary
 // uses the address under which the repository's other releases are stored.
 func (rc *repositoryCache) pendingSummary(ctx context.Context, q query, known listing, v provider.Version) summary {
-	s, _, err := rc.pending.get(ctx, key{view: q.view, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
+	s, _, err := rc.pending.get(ctx, key{view: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
 		case err != nil:

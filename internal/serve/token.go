@@ -50,7 +50,7 @@ func (s *Server) checkToken(x *exchange, token string) (err error) {
 	a := access.Archive{Address: x.query.address, Version: x.version, Filename: x.r.PathValue("FILENAME")}
 	x.query.byLink = true
 	if x.query.caller, err = s.options.Key.Check(token, a); err != nil {
-		err = because(err, http.StatusForbidden, linkRefused)
+		err = withCause(err, http.StatusForbidden, linkRefused)
 	}
 	return cmp.Or(s.limit(x, x.query.caller), err)
 }

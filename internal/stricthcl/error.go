@@ -103,7 +103,7 @@ func positionIn(err error) Position {
 	return Position{}
 }
 
-// Wrong returns an *[Error] for a problem in a range.
-func Wrong(at hcl.Range, format string, args ...any) error {
+// Errorf returns an *[Error] for a problem in a range.
+func Errorf(at hcl.Range, format string, args ...any) error {
 	return &Error{Position: PositionOf(at), Problem: fmt.Sprintf(format, args...)}
 }

@@ -75,5 +75,5 @@ func (s shape) check(value hcl.Expression, path []string) error {
 func (s shape) wrong(at hcl.Range, format string, args ...any) error {
 	before := s.data[:at.Start.Byte]
 	at.Start.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
-	return Wrong(at, format, args...)
+	return Errorf(at, format, args...)
 }

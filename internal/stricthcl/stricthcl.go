@@ -97,9 +97,9 @@ func String(name string, expr hcl.Expression) (string, error) {
 	value, diags := expr.Value(nil)
 	switch {
 	case !diags.HasErrors() && value.IsNull():
-		return "", Wrong(expr.Range(), "%s is required", name)
+		return "", Errorf(expr.Range(), "%s is required", name)
 	case diags.HasErrors() || value.Type() != cty.String:
-		return "", Wrong(expr.Range(), "%s must be a string", name)
+		return "", Errorf(expr.Range(), "%s must be a string", name)
 	}
 	return value.AsString(), nil
 }
@@ -108,11 +108,11 @@ func String(name string, expr hcl.Expression) (string, error) {
 // not be empty. It returns the errors of all elements. They contain the argument's name.
 func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
 	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
-		return Wrong(expr.Range(), "%s is required", name)
+		return Errorf(expr.Range(), "%s is required", name)
 	}
 	list, diags := hcl.ExprList(expr)
 	if diags.HasErrors() || len(list) == 0 {
-		return Wrong(expr.Range(), "%s must be a non-empty list of strings", name)
+		return Errorf(expr.Range(), "%s must be a non-empty list of strings", name)
 	}
 	errs := make([]error, 0, len(list))
 	for _, element := range list {

@@ -28,7 +28,7 @@ func read(text string) (name string, all []string, err error) {
 	if f.All != nil {
 		err = stricthcl.Strings(f.All.Name, f.All.Expr, func(s string, at hcl.Range) error {
 			if s == "" {
-				return stricthcl.Wrong(at, "empty %s", "string")
+				return stricthcl.Errorf(at, "empty %s", "string")
 			}
 			all = append(all, s)
 			return nil

@@ -177,20 +177,20 @@ func (x *applier) release(ctx context.Context, u unit, a Action, src provider.So
 	repo := x.opened[a.Repository]
 	switch a.Kind {
 	case Restore:
-		r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) })
+		r.Err = retryOnTagMove(ctx, func() error { return x.restore(ctx, repo, a) })
 		isLost := errors.Is(r.Err, approval.ErrIncomplete) || errors.Is(r.Err, approval.ErrNotPending)
 		if isLost || r.Err == nil && x.Check > repository.DepthTags { // the declaration can select other platforms now
 			r.Published, r.Err = x.publishTo(ctx, u, a, src, repo)
 		}
 		if isLost && r.Err == nil && r.Published.Tag == artifact.Tag(a.Version) {
-			r.Err = again(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
+			r.Err = retryOnTagMove(ctx, func() error { return x.restore(ctx, repo, a) }) // deletes the pruned tag
 		}
 		if r.Published.Status == publish.Unchanged && r.Published.Held == nil {
 			r.Published = publish.Result{} // only the tag was restored
 		}
 		r.refuse()
 	case Deny:
-		r.Err = again(ctx, func() error { return x.deny(ctx, repo, a) })
+		r.Err = retryOnTagMove(ctx, func() error { return x.deny(ctx, repo, a) })
 	default:
 		r.Published, r.Err = x.publishTo(ctx, u, a, src, repo)
 	}
@@ -299,8 +299,8 @@ func (x *applier) denial(ctx context.Context, a Action) (record repository.Decis
 	return record, nil
 }
 
-// again calls do, and repeats the call if another run has moved a tag.
-func again(ctx context.Context, do func() error) error {
+// retryOnTagMove calls do, and repeats the call if another run has moved a tag.
+func retryOnTagMove(ctx context.Context, do func() error) error {
 	for moves := 0; ; moves++ {
 		if err := do(); !errors.Is(err, repository.ErrTagMoved) || moves == maxMoves || ctx.Err() != nil {
 			return err

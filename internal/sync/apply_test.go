@@ -47,7 +47,7 @@ type mirrored struct {
 	check          repository.Depth
 	source         provider.Source
 	temp           string
-	read           *module.Closure
+	read           *module.Dependencies
 	// wrap, if not nil, wraps the repositories.
 	wrap func(repository.Repository) repository.Repository
 }
@@ -148,7 +148,7 @@ func (m *mirrored) options() sync.Options {
 	}
 	modules := origin.NewModules(origin.Options{HTTP: m.client})
 	return sync.Options{
-		Modules: modules, PublishModule: module.MirrorOptions{Closure: m.read}.PublishFunc(modules),
+		Modules: modules, PublishModule: module.MirrorOptions{Dependencies: m.read}.PublishFunc(modules),
 		Declaration: m.declaration, Wanted: m.wanted, Problems: m.problems, Check: m.check, Now: func() time.Time { return m.now },
 		Source: src, Open: m.open, Publisher: &publish.Publisher{}, TempDir: m.temp,
 	}

@@ -45,14 +45,14 @@ func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse 
 			misspelled[nearest] = true
 			errs = append(errs, unknown(a.NameRange, fmt.Sprintf("unknown argument %q in this %s block", a.Name, block), a.Name, known))
 		case block != "target" && isTemplate(a.Expr):
-			errs = append(errs, stricthcl.Wrong(a.Expr.Range(), "functions and ${ are supported only in target blocks"))
+			errs = append(errs, stricthcl.Errorf(a.Expr.Range(), "functions and ${ are supported only in target blocks"))
 		default:
 			errs = append(errs, read(a))
 		}
 	}
 	for _, name := range required {
 		if arguments[name] == nil && !misspelled[name] {
-			errs = append(errs, stricthcl.Wrong(at, "missing argument %s in this %s block", name, block))
+			errs = append(errs, stricthcl.Errorf(at, "missing argument %s in this %s block", name, block))
 		}
 	}
 	return stricthcl.Join(errs...)
@@ -92,9 +92,9 @@ func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Co
 // word. problem describes the word.
 func unknown(at hcl.Range, problem, word string, known []string) error {
 	if nearest, ok := text.Nearest(word, known); ok {
-		return stricthcl.Wrong(at, "%s; did you mean %q?", problem, nearest)
+		return stricthcl.Errorf(at, "%s; did you mean %q?", problem, nearest)
 	}
-	return stricthcl.Wrong(at, "%s: must be one of %s", problem, strings.Join(known, ", "))
+	return stricthcl.Errorf(at, "%s: must be one of %s", problem, strings.Join(known, ", "))
 }
 
 // oneOf returns a function that reads one of several words.
@@ -112,7 +112,7 @@ func oneOf[T ~string](words ...string) func(*hcl.Attribute) (T, error) {
 func line(a *hcl.Attribute) (string, error) {
 	s, err := stricthcl.String(a.Name, a.Expr)
 	if err == nil && (strings.TrimSpace(s) == "" || strings.ContainsFunc(s, unicode.IsControl)) {
-		err = stricthcl.Wrong(a.Expr.Range(), "%s must be a single line that is not empty", a.Name)
+		err = stricthcl.Errorf(a.Expr.Range(), "%s must be a single line that is not empty", a.Name)
 	}
 	return s, err
 }
@@ -122,7 +122,7 @@ func number(least int) func(*hcl.Attribute) (int, error) {
 	return func(a *hcl.Attribute) (n int, err error) {
 		value, diags := a.Expr.Value(nil)
 		if diags.HasErrors() || gocty.FromCtyValue(value, &n) != nil || n < least || n > maxNumber {
-			return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
+			return 0, stricthcl.Errorf(a.Expr.Range(), "%s must be a whole number from %d to %d", a.Name, least, maxNumber)
 		}
 		return n, nil
 	}
@@ -136,7 +136,7 @@ func numberOrAll(least int) func(*hcl.Attribute) (int, error) {
 		case err != nil:
 			return number(least)(a)
 		case word != all:
-			return 0, stricthcl.Wrong(a.Expr.Range(), "%s must be a whole number without quotes, or %q", a.Name, all)
+			return 0, stricthcl.Errorf(a.Expr.Range(), "%s must be a whole number without quotes, or %q", a.Name, all)
 		}
 		return 0, nil
 	}
@@ -145,7 +145,7 @@ func numberOrAll(least int) func(*hcl.Attribute) (int, error) {
 func boolean(a *hcl.Attribute) (is bool, err error) {
 	value, diags := a.Expr.Value(nil)
 	if diags.HasErrors() || gocty.FromCtyValue(value, &is) != nil {
-		return false, stricthcl.Wrong(a.Expr.Range(), "%s must be true or false", a.Name)
+		return false, stricthcl.Errorf(a.Expr.Range(), "%s must be true or false", a.Name)
 	}
 	return is, nil
 }
@@ -158,7 +158,7 @@ func parsed[T any](parse func(string) (T, error)) func(*hcl.Attribute) (T, error
 			return v, err
 		}
 		if v, err = parse(s); err != nil {
-			return v, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
+			return v, stricthcl.Errorf(a.Expr.Range(), "%s: %v", a.Name, err)
 		}
 		return v, nil
 	}
@@ -201,11 +201,11 @@ func list[T any](a *hcl.Attribute, parse func(string) (T, error)) (values []T, e
 	err = stricthcl.Strings(a.Name, a.Expr, func(s string, at hcl.Range) error {
 		v, err := parse(s)
 		if err != nil {
-			return stricthcl.Wrong(at, "%s: %v", a.Name, err)
+			return stricthcl.Errorf(at, "%s: %v", a.Name, err)
 		}
 		key := fmt.Sprint(v)
 		if seen[key] {
-			return stricthcl.Wrong(at, "duplicate %q in %s", key, a.Name)
+			return stricthcl.Errorf(at, "duplicate %q in %s", key, a.Name)
 		}
 		seen[key] = true
 		values = append(values, v)

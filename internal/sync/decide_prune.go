@@ -132,10 +132,10 @@ func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[pro
 // declaration has no prune block.
 const defaultMaxDelete = 20
 
-// restrain applies the rules that span all actions of a shard, and sorts the actions.
+// applyRunLimits applies the rules that span all actions of a shard, and sorts the actions.
 // problems reports whether files could not be read. order contains the names of the
 // targets.
-func restrain(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
+func applyRunLimits(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
 	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
 		checked := a.Version != provider.Version{} && a.Source == "" // the check might have failed at the origin
 		return a.Kind == Fail && (a.Target == "" || checked)

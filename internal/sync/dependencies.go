@@ -12,15 +12,15 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Dependencies returns the modules that versions of modules call, and passes errors
-// about versions to failed. See [module.NewDependencies].
-type Dependencies func(of []module.Requirement, failed func(error)) (*module.Closure, error)
+// VersionDependencies returns the modules that versions of modules call, and passes errors
+// about versions to failed. See [module.FindVersionDependencies].
+type VersionDependencies func(of []module.Requirement, failed func(error)) (*module.Dependencies, error)
 
 // WithDependencies returns o with the modules in Wanted that other modules call, if the
 // settings of the calling modules include their dependencies. The calling versions are
 // those that [NewPlan] selects or, if isStored is set, those that [Stored] selects.
 // Errors are added to Problems.
-func (o Options) WithDependencies(ctx context.Context, isStored bool, find Dependencies) (Options, error) {
+func (o Options) WithDependencies(ctx context.Context, isStored bool, find VersionDependencies) (Options, error) {
 	// 1. Select the versions of the calling modules.
 	var of []module.Requirement
 	problems := slices.Clone(o.Problems)
@@ -52,7 +52,7 @@ func (o Options) WithDependencies(ctx context.Context, isStored bool, find Depen
 	if err != nil {
 		return o, err
 	}
-	for _, call := range found.Direct {
+	for _, call := range found.NonRegistryCalls {
 		if call.IsUnread {
 			fail(errors.New(call.String()))
 		}

@@ -105,7 +105,7 @@ func (d *Declaration) targetsOf(s Settings) []Target {
 func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository.Repository) error {
 	tags, err := o.Publisher.Reader(repo).Tags(ctx)
 	switch {
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		t.unlisted = true
 		return nil
 	case errors.Is(err, repository.ErrNoRepository), errors.Is(err, repository.ErrNotFound):

@@ -22,9 +22,9 @@ func (d *Declaration) readGates(blocks []labeled) error {
 		g := gate.Gate{Name: b.Label}
 		switch {
 		case !targetName.MatchString(g.Name):
-			errs = append(errs, stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name))
+			errs = append(errs, stricthcl.Errorf(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", g.Name))
 		case d.gates.Has(g.Name):
-			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate gate %q", g.Name))
+			errs = append(errs, stricthcl.Errorf(b.Range, "duplicate gate %q", g.Name))
 		}
 		err := parseArguments("gate", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
 			"command":   into(&g.Command, readCommand),
@@ -47,7 +47,7 @@ func readCommand(a *hcl.Attribute) (command []string, err error) {
 		return nil
 	})
 	if err == nil && (len(command) == 0 || slices.Contains(command, "")) {
-		err = stricthcl.Wrong(a.Expr.Range(), "%s must be a list of a program and its arguments", a.Name)
+		err = stricthcl.Errorf(a.Expr.Range(), "%s must be a list of a program and its arguments", a.Name)
 	}
 	return command, err
 }
@@ -55,7 +55,7 @@ func readCommand(a *hcl.Attribute) (command []string, err error) {
 func readTimeout(a *hcl.Attribute) (time.Duration, error) {
 	d, err := age(a)
 	if err == nil && d <= 0 {
-		err = stricthcl.Wrong(a.Expr.Range(), "%s must be positive", a.Name)
+		err = stricthcl.Errorf(a.Expr.Range(), "%s must be positive", a.Name)
 	}
 	return d, err
 }

@@ -123,7 +123,7 @@ target "dr" {
 	if m.declaration, err = sync.Parse(filepath.Join(m.dir, "mirror.hcl"), []byte(text), variables); err != nil {
 		t.Fatal(err)
 	}
-	m.wanted, m.problems = m.declaration.Wanted(t.Context(), m.closure(t))
+	m.wanted, m.problems = m.declaration.Wanted(t.Context(), m.dependencies(t))
 }
 
 func TestModules(t *testing.T) {
@@ -284,12 +284,12 @@ func (m *modules) declareRoots(t *testing.T) {
 	m.declare(t, "roots = [\"live/*\"]\nprune {\n  mode = \"delete\"\n  keep_for = \"1d\"\n  keep_previous = 0\n}\n")
 }
 
-// closure reads root configurations.
-func (m *modules) closure(t *testing.T) sync.Closure {
+// dependencies reads root configurations.
+func (m *modules) dependencies(t *testing.T) sync.RootDependencies {
 	t.Helper()
-	return func(dirs []string, failed func(string, error)) (*module.Closure, error) {
+	return func(dirs []string, failed func(string, error)) (*module.Dependencies, error) {
 		from := origin.NewModules(origin.Options{HTTP: m.client})
-		c, err := module.NewClosure(t.Context(), from, dirs, module.ClosureOptions{OnError: failed})
+		c, err := module.FindDependencies(t.Context(), from, dirs, module.DependencyOptions{OnError: failed})
 		t.Cleanup(c.Close)
 		m.read = c
 		return c, err

@@ -90,7 +90,7 @@ func NewPlan(ctx context.Context, o Options) (*Plan, error) {
 	for _, t := range o.Declaration.Targets {
 		targets = append(targets, t.Name)
 	}
-	p.Actions = restrain(p.Actions, o.Declaration, o.Shard, len(o.Problems) > 0, targets)
+	p.Actions = applyRunLimits(p.Actions, o.Declaration, o.Shard, len(o.Problems) > 0, targets)
 	// 3. Resolve the tags that are written or deleted.
 	p.resolveTags(ctx)
 	p.Summary.Providers = len(wanted)

@@ -39,16 +39,16 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 		case undeleted[removal] != nil:
 			r.Err = undeleted[removal]
 		case a.Kind == PruneTag:
-			r.Err = again(ctx, func() error {
+			r.Err = retryOnTagMove(ctx, func() error {
 				_, err := repository.Prune(ctx, repo, a.Version, a.From)
 				return err
 			})
 		case a.Kind == Delete:
-			r.Err = again(ctx, func() error { return repository.DeletePruned(ctx, repo, a.Version, a.From) })
+			r.Err = retryOnTagMove(ctx, func() error { return repository.DeletePruned(ctx, repo, a.Version, a.From) })
 		}
-		if errors.Is(r.Err, repository.ErrTagNotDeleted) && !errors.Is(r.Err, provider.ErrDenied) {
+		if errors.Is(r.Err, repository.ErrTagNotDeleted) && !errors.Is(r.Err, provider.ErrForbidden) {
 			undeleted[removal] = r.Err
-			x.keep(r, repo.Traits().Registry)
+			x.keep(r, repo.Capabilities().Registry)
 		}
 	}
 	return results

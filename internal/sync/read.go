@@ -111,7 +111,7 @@ func (d *Declaration) readHeader(f file) error {
 	start := d.start()
 	var missing error
 	if f.Version == nil {
-		missing = stricthcl.Wrong(start, "missing argument version; add version = %d", formatVersion)
+		missing = stricthcl.Errorf(start, "missing argument version; add version = %d", formatVersion)
 	}
 	arguments := hcl.Attributes{}
 	for _, a := range []*hcl.Attribute{f.Schema, f.Version, f.Trust, f.Sources, f.LockFiles, f.Terraform, f.Roots} {
@@ -123,7 +123,7 @@ func (d *Declaration) readHeader(f file) error {
 		"$schema": func(a *hcl.Attribute) error { _, err := stricthcl.String(a.Name, a.Expr); return err },
 		"version": func(a *hcl.Attribute) error {
 			if n, err := number(0)(a); err != nil || n != formatVersion {
-				return stricthcl.Wrong(a.Expr.Range(), "unsupported version: this version of tofu-oci supports only version = %d", formatVersion)
+				return stricthcl.Errorf(a.Expr.Range(), "unsupported version: this version of tofu-oci supports only version = %d", formatVersion)
 			}
 			return nil
 		},
@@ -149,7 +149,7 @@ func (d *Declaration) paths(a *hcl.Attribute) (paths []string, err error) {
 	err = stricthcl.Strings(a.Name, a.Expr, func(path string, at hcl.Range) error {
 		path, err := d.relative(path, at)
 		if err == nil && slices.Contains(paths, path) {
-			err = stricthcl.Wrong(at, "duplicate path %s", path)
+			err = stricthcl.Errorf(at, "duplicate path %s", path)
 		}
 		paths = append(paths, path)
 		return err
@@ -160,7 +160,7 @@ func (d *Declaration) paths(a *hcl.Attribute) (paths []string, err error) {
 func (d *Declaration) relative(path string, at hcl.Range) (string, error) {
 	switch {
 	case path == "" || path == "-" || strings.ContainsRune(path, 0):
-		return "", stricthcl.Wrong(at, "invalid path %q", path)
+		return "", stricthcl.Errorf(at, "invalid path %q", path)
 	case isRooted(path):
 		return path, nil
 	}
@@ -202,7 +202,7 @@ func (d *Declaration) readDenials(kind string, blocks []labeled) error {
 		for _, denial.Versions = range versions {
 			key := denial.Pattern.String() + " " + denial.Versions.String()
 			if other, duplicate := seen[key]; duplicate {
-				errs = append(errs, stricthcl.Wrong(b.Range, "%s is already denied at %s", key, other))
+				errs = append(errs, stricthcl.Errorf(b.Range, "%s is already denied at %s", key, other))
 				continue
 			}
 			seen[key] = denial.Position
@@ -242,7 +242,7 @@ func (d *Declaration) readNotify(b *plain) error {
 			if err == nil && !variable.MatchString(d.Notify.URLEnv) {
 				// The error doesn't contain the value, because the value might be the
 				// URL, which is a secret.
-				err = stricthcl.Wrong(a.Expr.Range(), "url_env must be the name of an environment variable that contains the URL")
+				err = stricthcl.Errorf(a.Expr.Range(), "url_env must be the name of an environment variable that contains the URL")
 			}
 			return err
 		},

@@ -18,7 +18,7 @@ const rootFiles = "*.{tf,tofu,tf.json,tofu.json}"
 // addRoots adds the requirements of root configurations. For modules, these are the
 // exact versions that tofu init would install. For providers, these are version
 // constraints.
-func (s selection) addRoots(ctx context.Context, closure Closure) (problems []error) {
+func (s selection) addRoots(ctx context.Context, find RootDependencies) (problems []error) {
 	if len(s.declaration.Roots) == 0 {
 		return nil
 	}
@@ -35,11 +35,11 @@ func (s selection) addRoots(ctx context.Context, closure Closure) (problems []er
 	slices.Sort(dirs)
 	dirs = slices.Compact(dirs)
 	// 2. Read the configurations.
-	if closure == nil {
+	if find == nil {
 		fail(errors.New("the configurations were not read"))
 		return problems
 	}
-	c, err := closure(dirs, func(dir string, err error) { fail(s.declaration.withoutSecrets(dir, err)) })
+	c, err := find(dirs, func(dir string, err error) { fail(s.declaration.withoutSecrets(dir, err)) })
 	if err != nil {
 		fail(err)
 		return problems
@@ -57,7 +57,7 @@ func (s selection) addRoots(ctx context.Context, closure Closure) (problems []er
 			}
 		}
 	}
-	for _, call := range c.Direct {
+	for _, call := range c.NonRegistryCalls {
 		if call.IsUnread {
 			fail(errors.New(call.String()))
 		}

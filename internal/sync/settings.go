@@ -176,7 +176,7 @@ func readLatest(_ *Declaration, a *hcl.Attribute, into *Settings) (err error) {
 func readPlatforms(a *hcl.Attribute) ([]provider.Platform, error) {
 	if isText(a.Expr) {
 		if word, err := stricthcl.String(a.Name, a.Expr); err != nil || word != all {
-			return nil, stricthcl.Wrong(a.Expr.Range(), "%s must be a list of strings, or %q", a.Name, all)
+			return nil, stricthcl.Errorf(a.Expr.Range(), "%s must be a list of strings, or %q", a.Name, all)
 		}
 		return nil, nil
 	}
@@ -214,7 +214,7 @@ func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 			return unknown(at, fmt.Sprintf("unknown target %q", name), name, known)
 		}
 		if from := d.Targets[i].From; from != "" && !slices.Contains(names, from) {
-			return stricthcl.Wrong(at, "targets must also contain %q, because %q is copied from it", from, name)
+			return stricthcl.Errorf(at, "targets must also contain %q, because %q is copied from it", from, name)
 		}
 		return nil
 	})
@@ -233,9 +233,9 @@ func readPattern(kind string, b labeled) (p Pattern, err error) {
 	}
 	switch {
 	case err != nil && strings.Contains(b.Label, "@"):
-		return p, stricthcl.Wrong(b.Range, "invalid %s pattern %q; specify versions with the argument versions", what, b.Label)
+		return p, stricthcl.Errorf(b.Range, "invalid %s pattern %q; specify versions with the argument versions", what, b.Label)
 	case err != nil:
-		return p, stricthcl.Wrong(b.Range, "%v", err)
+		return p, stricthcl.Errorf(b.Range, "%v", err)
 	}
 	return p, nil
 }
@@ -261,18 +261,18 @@ func (d *Declaration) readBlocks(kind string, blocks []labeled) error {
 			continue
 		}
 		if line, duplicate := seen[pattern]; duplicate {
-			errs = append(errs, stricthcl.Wrong(b.Range, "duplicate %s %q: already used on line %d", kind, pattern, line))
+			errs = append(errs, stricthcl.Errorf(b.Range, "duplicate %s %q: already used on line %d", kind, pattern, line))
 			continue
 		}
 		seen[pattern], read.pattern = b.Range.Start.Line, pattern
 		a, isAddress, err := pattern.address()
 		switch {
 		case err != nil:
-			errs = append(errs, stricthcl.Wrong(b.Range, "%v", err))
+			errs = append(errs, stricthcl.Errorf(b.Range, "%v", err))
 		case isAddress:
 			d.named[a] = read
 		case pattern.specificity() == 0:
-			errs = append(errs, stricthcl.Wrong(b.Range, "the pattern %q matches every %s; use the defaults block instead", pattern, kind))
+			errs = append(errs, stricthcl.Errorf(b.Range, "the pattern %q matches every %s; use the defaults block instead", pattern, kind))
 		default:
 			d.patterns = append(d.patterns, read)
 		}

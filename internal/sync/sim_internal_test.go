@@ -147,7 +147,7 @@ func (w *world) plan() []Action {
 	for _, p := range w.providers {
 		actions = append(actions, w.decide(p).actions...)
 	}
-	return restrain(actions, &w.declaration, w.shard, w.problems, order)
+	return applyRunLimits(actions, &w.declaration, w.shard, w.problems, order)
 }
 
 // target returns the target of an action.

@@ -53,9 +53,9 @@ type targets struct {
 func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bool)) error {
 	switch n := len(blocks); {
 	case n == 0:
-		return stricthcl.Wrong(d.start(), "missing target block: at least one is required")
+		return stricthcl.Errorf(d.start(), "missing target block: at least one is required")
 	case n > maxTargets:
-		return stricthcl.Wrong(blocks[maxTargets].Range, "more than %d targets", maxTargets)
+		return stricthcl.Errorf(blocks[maxTargets].Range, "more than %d targets", maxTargets)
 	}
 	r := targets{
 		dir: filepath.Dir(d.Path), functions: functions(env),
@@ -86,10 +86,10 @@ func (d *Declaration) readTargets(blocks []labeled, env func(string) (string, bo
 
 func (r *targets) read(b labeled) error {
 	if !targetName.MatchString(b.Label) {
-		return stricthcl.Wrong(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", b.Label)
+		return stricthcl.Errorf(b.Range, "invalid name %q: must consist of up to 64 letters, digits, dots, dashes, and underscores", b.Label)
 	}
 	if other, ok := r.blocks[b.Label]; ok {
-		return stricthcl.Wrong(b.Range, "duplicate target %q: already used on line %d", b.Label, other.Range.Start.Line)
+		return stricthcl.Errorf(b.Range, "duplicate target %q: already used on line %d", b.Label, other.Range.Start.Line)
 	}
 	t := Target{Name: b.Label}
 	err := parseArguments("target", b.Range, b.Arguments, map[string]func(*hcl.Attribute) error{
@@ -99,7 +99,7 @@ func (r *targets) read(b labeled) error {
 		}),
 		"from": func(a *hcl.Attribute) (err error) {
 			if t.From, err = r.evaluate(a); err == nil && t.From == "" {
-				err = stricthcl.Wrong(a.Expr.Range(), "from must be the name of a target")
+				err = stricthcl.Errorf(a.Expr.Range(), "from must be the name of a target")
 			}
 			return err
 		},
@@ -119,9 +119,9 @@ func (r *targets) read(b labeled) error {
 		ref, err := t.repository(sample.address)
 		switch other, taken := r.repositories[ref]; {
 		case err != nil:
-			errs = append(errs, stricthcl.Wrong(at, "%s: %v", sample.argument, err))
+			errs = append(errs, stricthcl.Errorf(at, "%s: %v", sample.argument, err))
 		case taken:
-			errs = append(errs, stricthcl.Wrong(at, "targets %q and %q use the same repository", other, t.Name))
+			errs = append(errs, stricthcl.Errorf(at, "targets %q and %q use the same repository", other, t.Name))
 		default:
 			r.repositories[ref] = t.Name
 		}
@@ -147,7 +147,7 @@ func (r *targets) chain(name string) (chain []Target, err error) {
 			for _, of := range chain[i:] {
 				cycle = append(cycle, of.Name+" from "+of.From)
 			}
-			return nil, stricthcl.Wrong(at, "target %q is copied from itself (%s)", t.From, strings.Join(cycle, ", "))
+			return nil, stricthcl.Errorf(at, "target %q is copied from itself (%s)", t.From, strings.Join(cycle, ", "))
 		}
 	}
 }
@@ -165,7 +165,7 @@ func readTemplate[T interface{ IsLayout() bool }](r *targets, a *hcl.Attribute, 
 		t, err = parse(prefix + ":" + filepath.ToSlash(r.dir) + "/" + path)
 	}
 	if err != nil {
-		return t, stricthcl.Wrong(a.Expr.Range(), "%s: %v", a.Name, err)
+		return t, stricthcl.Errorf(a.Expr.Range(), "%s: %v", a.Name, err)
 	}
 	return t, nil
 }
@@ -184,11 +184,11 @@ func (r *targets) evaluate(a *hcl.Attribute) (string, error) {
 		return "", stricthcl.OfDiagnostic(a.Range.Filename, diags[0])
 	}
 	if value.Type() != cty.String || !value.IsKnown() || value.IsNull() {
-		return "", stricthcl.Wrong(a.Expr.Range(), "%s must be a string", a.Name)
+		return "", stricthcl.Errorf(a.Expr.Range(), "%s must be a string", a.Name)
 	}
 	s := value.AsString()
 	if hasTemplate(s) {
-		return "", stricthcl.Wrong(a.Expr.Range(), "%s cannot contain ${ or %%{; use {namespace} instead of ${namespace}", a.Name)
+		return "", stricthcl.Errorf(a.Expr.Range(), "%s cannot contain ${ or %%{; use {namespace} instead of ${namespace}", a.Name)
 	}
 	return s, nil
 }
@@ -205,12 +205,12 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 	}
 	at := a.Expr.Range()
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		return nil, stricthcl.Wrong(at, "%s contains a control character", a.Name)
+		return nil, stricthcl.Errorf(at, "%s contains a control character", a.Name)
 	}
 	// Check the complexity, because the parser is recursive. A heredoc has the syntax
 	// of a template without quotes.
 	if err := new(stricthcl.Budget).Check(at.Filename, []byte("_ = <<_\n"+s+"\n_\n")); err != nil {
-		return nil, stricthcl.Wrong(at, "%s is too complex", a.Name)
+		return nil, stricthcl.Errorf(at, "%s is too complex", a.Name)
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(s), at.Filename, hcl.Pos{Line: at.Start.Line, Column: at.Start.Column + 1, Byte: at.Start.Byte + 1})
 	if diags.HasErrors() {
@@ -233,7 +233,7 @@ func checkExpression(expr hclsyntax.Expression) (found error) {
 				problem = fmt.Sprintf("use {%s} instead of ${%[1]s} in repository templates", name)
 			}
 		}
-		found = cmp.Or(found, stricthcl.Wrong(n.Range(), "%s", problem))
+		found = cmp.Or(found, stricthcl.Errorf(n.Range(), "%s", problem))
 		return nil
 	})
 	return found

@@ -43,17 +43,17 @@ type Requirement struct {
 	Hashes []lockfile.Hash
 }
 
-// Closure returns the requirements of the root configurations in dirs, and passes
-// errors about directories to failed. See [module.ClosureOptions].
-type Closure func(dirs []string, failed func(dir string, err error)) (*module.Closure, error)
+// RootDependencies returns the requirements of the root configurations in dirs, and passes
+// errors about directories to failed. See [module.DependencyOptions].
+type RootDependencies func(dirs []string, failed func(dir string, err error)) (*module.Dependencies, error)
 
 // Wanted returns the selected providers and modules, sorted by address. They are
 // selected by blocks with an address, by files that list PROVIDERs, by lock files, and
-// by root configurations, for which Wanted calls closure. Wanted also returns the
+// by root configurations, for which Wanted calls find. Wanted also returns the
 // providers and modules that only deny blocks with an address refer to. problems
 // contains errors about files that can't be read and about patterns that match nothing.
 // If problems is not empty, the result is incomplete.
-func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wanted, problems []error) {
+func (d *Declaration) Wanted(ctx context.Context, find RootDependencies) (wanted []Wanted, problems []error) {
 	s := selection{declaration: d, byAddress: map[provider.Address]*Wanted{}}
 	// 1. Add the provider and module blocks.
 	for a, b := range d.named {
@@ -68,7 +68,7 @@ func (d *Declaration) Wanted(ctx context.Context, closure Closure) (wanted []Wan
 	// 3. Add the lock files.
 	problems = append(problems, s.addLockFiles(ctx, d.LockFiles)...)
 	// 4. Add the root configurations.
-	problems = append(problems, s.addRoots(ctx, closure)...)
+	problems = append(problems, s.addRoots(ctx, find)...)
 	for i := range problems {
 		problems[i] = fmt.Errorf("%w; this run removes and denies nothing", problems[i])
 	}

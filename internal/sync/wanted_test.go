@@ -233,8 +233,8 @@ func TestWantedOutside(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, problems := d.Wanted(t.Context(), func(dirs []string, failed func(string, error)) (*module.Closure, error) {
-		c, err := module.NewClosure(t.Context(), origin.NewModules(origin.Options{}), dirs, module.ClosureOptions{OnError: failed})
+	_, problems := d.Wanted(t.Context(), func(dirs []string, failed func(string, error)) (*module.Dependencies, error) {
+		c, err := module.FindDependencies(t.Context(), origin.NewModules(origin.Options{}), dirs, module.DependencyOptions{OnError: failed})
 		t.Cleanup(c.Close)
 		return c, err
 	})

@@ -135,7 +135,7 @@ func (r *Recorder) Err() error {
 // MarkExpired converts a rejection to an *[ExpiredError], so that a new token is
 // requested. It returns any other error unchanged.
 func MarkExpired(err error) error {
-	if errors.Is(err, provider.ErrDenied) {
+	if errors.Is(err, provider.ErrForbidden) {
 		return &ExpiredError{Err: err}
 	}
 	return err

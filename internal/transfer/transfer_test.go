@@ -20,7 +20,7 @@ var plan9 = provider.Package{Filename: "thing.zip", Platform: provider.Platform{
 func TestDo(t *testing.T) {
 	t.Parallel()
 	passes := fmt.Errorf("reading: %w", io.ErrUnexpectedEOF)
-	expired := &transfer.ExpiredError{Err: fmt.Errorf("pushing: %w", provider.ErrDenied)}
+	expired := &transfer.ExpiredError{Err: fmt.Errorf("pushing: %w", provider.ErrForbidden)}
 	wrong := errors.New("wrong bytes")
 	for name, test := range map[string]struct {
 		errs  []error // one error per attempt; the last error is repeated

@@ -96,11 +96,11 @@ func blobName(d ocispec.Descriptor) string {
 func (a *verification) annotations(ctx context.Context, found repository.Inspection) error {
 	s := a.about(provider.Platform{})
 	if stated, err := provider.ParseVersion(found.Index.Annotations[ocispec.AnnotationVersion]); err == nil && stated != a.version {
-		s.addError("annotation-version", fmt.Sprintf("The index is annotated with version %s, but its tag is for version %s.", stated, a.version), a.again())
+		s.addError("annotation-version", fmt.Sprintf("The index is annotated with version %s, but its tag is for version %s.", stated, a.version), a.rebuild())
 	}
 	stated := found.Index.Protocols()
 	if sorted := provider.SortProtocols(stated); strings.Join(sorted, ",") != strings.Join(stated, ",") {
-		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols %q are not a sorted list of versions.", stated), a.again())
+		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols %q are not a sorted list of versions.", stated), a.rebuild())
 	}
 	for _, platform := range found.Index.Platforms() {
 		f := found.Platforms[platform]
@@ -120,12 +120,12 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 	s, zip := a.about(f.Target.Platform), f.Manifest.Zip.Digest
 	if stated, is := f.Target.StatedZH(); is {
 		if d, err := sums.ParseZH(stated); err != nil || d != zip {
-			s.addError("annotation-zh", fmt.Sprintf("The annotation zh is %q, but the digest of the zip is %s.", clip(stated), zip), a.again())
+			s.addError("annotation-zh", fmt.Sprintf("The annotation zh is %q, but the digest of the zip is %s.", clip(stated), zip), a.rebuild())
 		}
 	}
 	stated, is := f.Target.StatedH1()
 	if _, err := sums.ParseH1(stated); is && err != nil {
-		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is not a valid hash: %q.", clip(stated)), a.again())
+		s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is not a valid hash: %q.", clip(stated)), a.rebuild())
 		return nil //nolint:nilerr // the error was added as a finding
 	}
 	if isLost(f, zip) {
@@ -138,13 +138,13 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 		s.addError("zip-refused", fmt.Sprintf("The zip matches its digest, but tofu-oci refuses to unpack it: %v.", hashed.err), finding.Remedy{Hint: "report the problem to the author"})
 	default:
 		if is && hashed.VerifyH1("", stated) != nil {
-			s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is %s, but the hash of the zip is %s.", stated, hashed.H1), a.again())
+			s.addError("annotation-h1", fmt.Sprintf("The annotation h1 is %s, but the hash of the zip is %s.", stated, hashed.H1), a.rebuild())
 		}
 		if unpacked, is := f.Target.StatedH1Unpacked(); is && unpacked != hashed.H1Unpacked {
-			s.addError("annotation-h1", fmt.Sprintf("The annotation h1-unpacked is %q, but the hash of the unpacked zip is %s.", clip(unpacked), hashed.H1Unpacked), a.again())
+			s.addError("annotation-h1", fmt.Sprintf("The annotation h1-unpacked is %q, but the hash of the unpacked zip is %s.", clip(unpacked), hashed.H1Unpacked), a.rebuild())
 		}
 		if known, is := f.Target.H1(), f.Target.H1Unpacked() != ""; known != "" && !is && hashed.Directories {
-			s.addWarning("annotation-h1", "The zip lists directories, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.again())
+			s.addWarning("annotation-h1", "The zip lists directories, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.rebuild())
 		}
 		a.mode(s, hashed.Contents)
 	}

@@ -96,15 +96,15 @@ func (a *verification) contradiction(s reporter, err error) bool {
 	}
 	if file, ok := errors.AsType[*sums.FileError](err); ok {
 		if file.Missing != "" {
-			s.addError("sums-unlisted", fmt.Sprintf("The zip is not in SHA256SUMS: %v.", file), a.again())
+			s.addError("sums-unlisted", fmt.Sprintf("The zip is not in SHA256SUMS: %v.", file), a.rebuild())
 		} else {
-			s.addError("sums-malformed", fmt.Sprintf("The checksums are malformed: %v.", file), a.again())
+			s.addError("sums-malformed", fmt.Sprintf("The checksums are malformed: %v.", file), a.rebuild())
 		}
 		return true
 	}
 	if mismatch, differs := errors.AsType[*sums.MismatchError](err); differs {
 		if _, _, _, isPackage := provider.ParseFilename(mismatch.Name); isPackage {
-			s.addError("sums-differ", fmt.Sprintf("The zip does not match SHA256SUMS: %v.", mismatch), a.again())
+			s.addError("sums-differ", fmt.Sprintf("The zip does not match SHA256SUMS: %v.", mismatch), a.rebuild())
 			return true
 		}
 	}
@@ -112,7 +112,7 @@ func (a *verification) contradiction(s reporter, err error) bool {
 	case isDamage(err):
 		s.addError("blob-damaged", fmt.Sprintf("A document is damaged: %v.", err), a.mirror(" --check-level deep"))
 	case formatOf(err) != nil:
-		s.addError("evidence-unreadable", fmt.Sprintf("A document cannot be read: %v.", err), a.again())
+		s.addError("document-unreadable", fmt.Sprintf("A document cannot be read: %v.", err), a.rebuild())
 	default:
 		return false
 	}
@@ -126,7 +126,7 @@ func (a *verification) checkListed(r provider.Release) {
 	}
 	for _, p := range r.Packages {
 		if _, own := (provider.Release{Documents: p.Documents}).Document(provider.KindSums); !own {
-			a.about(p.Platform).addWarning("sums-missing", "The package has no SHA256SUMS, so only the repository vouches for the zip.", a.again())
+			a.about(p.Platform).addWarning("sums-missing", "The package has no SHA256SUMS, so only the repository vouches for the zip.", a.rebuild())
 		}
 	}
 }
@@ -142,7 +142,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	if isRefused {
 		verdict = refused.Verdict
 	}
-	remedy := a.again()
+	remedy := a.rebuild()
 	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
@@ -161,7 +161,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	case ctx.Err() != nil:
 		return verdict, ctx.Err()
 	case err != nil: // the documents have already been read
-		s.addError("evidence-unreadable", fmt.Sprintf("The signature cannot be verified: %v.", err), a.again())
+		s.addError("document-unreadable", fmt.Sprintf("The signature cannot be verified: %v.", err), a.rebuild())
 	case verdict.Warning != "":
 		s.addWarning(signatureCode(verdict.Trust), fmt.Sprintf("The release is %s: %s.", verdict, verdict.Warning), remedy)
 	}

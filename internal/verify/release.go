@@ -99,9 +99,9 @@ func (a *verification) mirror(flags string) finding.Remedy {
 	return doctor.Restore(a.address, a.options.Template, a.version, flags)
 }
 
-// again returns the remedy for defects that mirror ignores because the zips are
+// rebuild returns the remedy for defects that mirror ignores because the zips are
 // correct.
-func (a *verification) again() finding.Remedy {
+func (a *verification) rebuild() finding.Remedy {
 	return doctor.Rebuild(a.address, a.options.Template, a.version)
 }
 
@@ -121,7 +121,7 @@ func (a *verification) mergeRemedies() {
 	isCode := func(code string) func(finding.Finding) bool {
 		return func(f finding.Finding) bool { return f.Code == code }
 	}
-	again, forced := a.again(), a.mirror(" --force")
+	again, forced := a.rebuild(), a.mirror(" --force")
 	var merged finding.Remedy
 	switch {
 	case has(isCode("annotation-version")) && has(isCode("name-differs")): // the tag of another version: all zips differ

@@ -25,7 +25,7 @@ func Rules() []finding.Rule {
 		{Code: "sums-malformed", Means: "SHA256SUMS is malformed."},
 		{Code: "sums-unlisted", Means: "SHA256SUMS does not list a zip."},
 		{Code: "sums-differ", Means: "SHA256SUMS lists a different checksum for a zip."},
-		{Code: "evidence-unreadable", Means: "A document of the release cannot be read."},
+		{Code: "document-unreadable", Means: "A document of the release cannot be read."},
 		{Code: "referrer-unreadable", Means: "A referrer of the release cannot be read."},
 		{Code: "annotation-zh", Means: "The zh annotation doesn't match the zip's checksum."},
 		{Code: "annotation-h1", Means: "The h1 annotation doesn't match the zip's hash."},

@@ -134,7 +134,7 @@ func defects() map[string]defect {
 		"sums of other bytes": {want: []string{"error sums-differ haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.replace(t, artifact.MediaTypeSums, sums.New(map[string]digest.Digest{"terraform-provider-thing_1.2.3_haiku_riscv64.zip": digest.FromString("x")}).Bytes())
 		}},
-		"endless document": {layout: true, want: []string{"error evidence-unreadable haiku_riscv64"}, make: func(t *testing.T, w *world) {
+		"endless document": {layout: true, want: []string{"error document-unreadable haiku_riscv64"}, make: func(t *testing.T, w *world) {
 			w.add(t, "terraform-provider-thing_1.2.3_SHA256SUMS.keys.asc", artifact.MediaTypeKeys, make([]byte, 5<<20))
 		}},
 		"bad signature": {want: []string{"error signature-bad"}, make: func(t *testing.T, w *world) {
@@ -359,7 +359,7 @@ func TestUnresponsiveRegistry(t *testing.T) {
 		w := newWorld(t, false)
 		w.registry.Misbehave(kind, origintest.Status(http.StatusForbidden), -1)
 		r, err := ask(w, verify.Options{})
-		if err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || !errors.Is(r.Failed[0].Err, provider.ErrDenied) {
+		if err != nil || len(r.Findings) > 0 || len(r.Failed) != 1 || !errors.Is(r.Failed[0].Err, provider.ErrForbidden) {
 			t.Errorf("%s: %v, %+v", kind, err, r)
 		}
 	}
@@ -374,7 +374,7 @@ func TestUnresponsiveRegistry(t *testing.T) {
 		t.Errorf("list of the origin: %v, %+v", err, r)
 	}
 	w.registry.Misbehave(registrytest.Tags, origintest.Status(http.StatusForbidden), -1)
-	if _, err := ask(w, verify.Options{}); !errors.Is(err, provider.ErrDenied) {
+	if _, err := ask(w, verify.Options{}); !errors.Is(err, provider.ErrForbidden) {
 		t.Errorf("tags: %v", err)
 	}
 }

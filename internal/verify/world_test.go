@@ -248,7 +248,7 @@ func (w *world) add(t *testing.T, name, mediaType string, content []byte) {
 func (w *world) lose(t *testing.T, d digest.Digest) {
 	t.Helper()
 	if w.registry != nil {
-		w.registry.Delete(t, w.repo.Traits().Name, d.String())
+		w.registry.Delete(t, w.repo.Capabilities().Name, d.String())
 		return
 	}
 	if err := os.Remove(w.path(t, d)); err != nil {
@@ -296,7 +296,7 @@ func (w *world) corrupt(t *testing.T, d ocispec.Descriptor) {
 	t.Helper()
 	content := make([]byte, d.Size)
 	if w.registry != nil {
-		w.registry.AddBlob(w.repo.Traits().Name, d.Digest.String(), content)
+		w.registry.AddBlob(w.repo.Capabilities().Name, d.Digest.String(), content)
 		return
 	}
 	if err := os.WriteFile(w.path(t, d.Digest), content, 0o600); err != nil {
@@ -306,7 +306,7 @@ func (w *world) corrupt(t *testing.T, d ocispec.Descriptor) {
 
 func (w *world) path(t *testing.T, d digest.Digest) string {
 	t.Helper()
-	path, err := w.repo.Traits().BlobPath(d)
+	path, err := w.repo.Capabilities().BlobPath(d)
 	if err != nil {
 		t.Fatal(err)
 	}

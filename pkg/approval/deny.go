@@ -94,7 +94,7 @@ func (d denying) run(ctx context.Context) (Result, error) {
 		r.Digest, r.Record.Digest = record.Descriptor.Digest, record.Descriptor.Digest
 		// After this delay, every run that checked for a denial before the denial was
 		// recorded has written its tag.
-		if err := bounded.Pause(ctx, d.repo.Traits().ConfirmDelay); err != nil {
+		if err := bounded.Pause(ctx, d.repo.Capabilities().ConfirmDelay); err != nil {
 			return r, err
 		}
 	}

@@ -71,7 +71,7 @@ func TestDenialIsReferrer(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := w.deny(t, because)
-		list, _, err := w.repo.Traits().Referrers(t.Context(), index.Digest)
+		list, _, err := w.repo.Capabilities().Referrers(t.Context(), index.Digest)
 		if err != nil {
 			t.Fatal(err)
 		}

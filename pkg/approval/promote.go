@@ -164,10 +164,10 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 // confirm writes the tag of a restored version again if it is missing, because another run
 // that found the version pruned has deleted its index.
 func (p promotion) confirm(ctx context.Context, pruned, version repository.Inspection) error {
-	if p.repo.Traits().AtomicTags {
+	if p.repo.Capabilities().AtomicTags {
 		return nil
 	}
-	if err := bounded.Pause(ctx, p.repo.Traits().ConfirmDelay); err != nil {
+	if err := bounded.Pause(ctx, p.repo.Capabilities().ConfirmDelay); err != nil {
 		return err
 	}
 	_, err := p.deleteTag(ctx, pruned, version)

@@ -301,7 +301,7 @@ func TestPromotePruned(t *testing.T) {
 		if r := w.promote(t, approval.PromoteOptions{DryRun: true}); r.Digest == index {
 			t.Errorf("the pending release does not come first: %+v", r)
 		}
-		if err := w.repo.Traits().DeleteTag(t.Context(), waiting, w.at(t, waiting)); err != nil {
+		if err := w.repo.Capabilities().DeleteTag(t.Context(), waiting, w.at(t, waiting)); err != nil {
 			t.Fatal(err)
 		}
 		entries, err := approval.List(t.Context(), w.repo)

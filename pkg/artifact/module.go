@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
@@ -11,38 +12,33 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Module is a module package to be stored.
-type Module struct {
-	// Zip is the package. Its ListedAs or Filename is the title of the layer. Its
-	// Digest, Size, Version, and Documents are required.
-	Zip provider.Package
-	// Annotations contains the annotations of the manifest. PackModule adds the
-	// annotation for the version.
-	Annotations map[string]string
-	// Generic makes the manifest generic. See the function [Generic].
-	Generic bool
-}
-
-// PackModule builds the artifact of a module package, without its zip. The manifest is
-// the Index of the result, and the result has no Manifests. Identical input results in
-// identical bytes.
-func PackModule(m Module) (Packed, error) {
-	zip, err := zipDescriptor(m.Zip)
+// packModule builds the artifact of a module, without its zip. The manifest is the Index
+// of the result, and the result has no Manifests.
+func packModule(r provider.Release, o Options) (Packed, error) {
+	fail := func(err error) (Packed, error) {
+		return Packed{}, fmt.Errorf("packing %s %s: %w", r.Address, r.Version, err)
+	}
+	if len(r.Packages) > 1 {
+		return fail(errors.New("a module has only one package"))
+	}
+	p := r.Packages[0]
+	zip, err := zipDescriptor(p)
 	if err != nil {
-		return Packed{}, fmt.Errorf("packing module %s: %w", m.Zip.Filename, err)
+		return fail(err)
 	}
-	annotations := maps.Clone(m.Annotations)
-	if annotations == nil {
-		annotations = map[string]string{}
+	annotations := map[string]string{}
+	maps.Copy(annotations, o.Annotations)
+	annotations[ocispec.AnnotationVersion] = r.Version.String()
+	if o.SourceURL != "" {
+		annotations[ocispec.AnnotationSource] = o.SourceURL
 	}
-	annotations[ocispec.AnnotationVersion] = m.Zip.Version.String()
 	documents := map[digest.Digest]provider.Document{}
-	manifest, err := packLayers(TypeModule, zip, sortedDocuments(m.Zip.Documents), annotations, documents)
-	if err == nil && m.Generic {
+	manifest, err := packLayers(TypeModule, zip, sortedDocuments(slices.Concat(p.Documents, r.Documents)), annotations, documents)
+	if err == nil && o.Generic {
 		manifest, err = Generic(manifest)
 	}
 	if err != nil {
-		return Packed{}, fmt.Errorf("packing module %s: %w", m.Zip.Filename, err)
+		return fail(err)
 	}
 	return Packed{Documents: withConfig(documents), Index: manifest}, nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/opencontainers/go-digest"
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -27,13 +26,13 @@ func TestPackModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	zip := digest.Digest("sha256:6a4bdb2d78d0f0fa0be17ca2d6e4d04b60d2bd8bd5a0fa55e1cbdd9c0d2d3b0e")
-	packed, err := artifact.PackModule(artifact.Module{
-		Zip: provider.Package{
+	packed, err := artifact.Pack(provider.Release{
+		Address: provider.ModuleAddress("oci://ghcr.io/acme/vpc"), Version: v,
+		Packages: []provider.Package{{
 			Version: v, Filename: "vpc_1.2.0.zip", Digest: zip, Size: 3,
 			Documents: []provider.Document{artifact.NewDocument("vpc.spdx.json", artifact.MediaTypeSPDX, []byte("{}"))},
-		},
-		Annotations: map[string]string{ocispec.AnnotationSource: "https://example.com/vpc"},
-	})
+		}},
+	}, artifact.Options{SourceURL: "https://example.com/vpc"})
 	if err != nil {
 		t.Fatal(err)
 	}

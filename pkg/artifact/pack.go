@@ -27,9 +27,9 @@ type Options struct {
 	// address of the release is used. A release that extends a different provider's
 	// release keeps that provider's annotation. See [provider.Alias].
 	Provider string
-	// Annotations contains additional annotations of the index. Annotations that the
-	// format defines are ignored, and the date of the release overrides the date
-	// annotation.
+	// Annotations contains additional annotations of the index, or of a module's
+	// manifest. Annotations of an index that the format defines are ignored, and the date
+	// of the release overrides the date annotation.
 	Annotations map[string]string
 	// Generic makes all manifests generic. See [Generic].
 	Generic bool
@@ -73,10 +73,14 @@ type Packed struct {
 
 // Pack builds the artifact of a release. All packages must have a size. Identical input
 // results in identical bytes, because everything is sorted and nothing depends on the
-// clock or the machine.
+// clock or the machine. The artifact of a module is a manifest, which is the Index of the
+// result.
 func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: no packages", r.Address, r.Version)
+	}
+	if r.Address.IsModule() {
+		return packModule(r, o)
 	}
 	var packed Packed
 	documents := map[digest.Digest]provider.Document{}

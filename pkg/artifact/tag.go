@@ -27,6 +27,10 @@ func ParseTag(tag string) (provider.Version, bool) {
 // them. OpenTofu has no rules for the tags of modules.
 const ModuleTagPrefix = "v"
 
+// LatestTag is the tag that OpenTofu requests if an oci:// module source has neither a tag
+// nor a digest.
+const LatestTag = "latest"
+
 // ParseModuleTag is like [ParseTag], but also accepts a [ModuleTagPrefix].
 func ParseModuleTag(tag string) (provider.Version, bool) {
 	return ParseTag(strings.TrimPrefix(tag, ModuleTagPrefix))

@@ -62,7 +62,7 @@ func (o Options) withdraw(ctx context.Context, from repository.Reader, to reposi
 // openOnce returns a function that opens each provider's repository, and lists the
 // repository's tags, only once.
 func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
-	listings := &repository.Listings{}
+	listings := &repository.TagCache{}
 	opened := map[provider.Address]func() (repository.Reader, error){}
 	for _, r := range wanted {
 		opened[r.Address] = sync.OnceValues(func() (repository.Reader, error) {

@@ -145,7 +145,7 @@ func TestCopyRefused(t *testing.T) {
 	err := mirror.Copy(t.Context(), from, []provider.Requirement{{Address: w.address}}, mirror.Options{
 		Target: w.target, OnResult: func(r mirror.Result) { results = append(results, r) },
 	})
-	if err != nil || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrDenied) || !errors.Is(results[1].Err, provider.ErrDenied) {
+	if err != nil || len(results) != 2 || !errors.Is(results[0].Err, provider.ErrForbidden) || !errors.Is(results[1].Err, provider.ErrForbidden) {
 		t.Errorf("%v, %+v", err, results)
 	}
 	if tags := w.registry.Requests()[registrytest.ManifestPut]; tags != 0 {

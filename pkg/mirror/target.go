@@ -55,7 +55,7 @@ func (t target) denied(ctx context.Context) ([]provider.Version, error) {
 		return nil, nil
 	}
 	tags, err := t.tags(ctx)
-	if errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
+	if errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
 		err = nil
 	}
 	return artifact.Tags(tags).Denied(), err

@@ -1,198 +1,299 @@
 package module
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
+	"sync"
 
+	tfaddr "github.com/hashicorp/terraform-registry-address"
+
+	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
+	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/internal/packagezip"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
+	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// MissingCall is a call to a module for which the mirror contains no matching version.
-type MissingCall struct {
-	// Root is the directory of the root module or, for [NewDependencies], the
-	// requirement for the version that makes the call, directly or through other
-	// modules, as returned by String.
-	Root string
-	// Requirement is the module that is called, with the constraint of the call.
-	Requirement Requirement
-	// Position is the position of the call, such as
-	// "registry.opentofu.org/acme/vpc/aws@1.0.0//main.tf:3".
-	Position string
+// errDependencyLimit is returned if configurations call too many modules, or modules that
+// are too large.
+var errDependencyLimit = provider.Errorf(provider.Refused, "the modules exceed a limit")
+
+// DependencyOptions configures [FindDependencies].
+type DependencyOptions struct {
+	// Open opens the OCI repositories that sources refer to. It is required.
+	Open func(template.Reference) (repository.Reader, error)
+	// Stored, if not nil, returns the repository of a mirrored module. Versions that the
+	// repository contains are read from there instead of from their origin.
+	Stored func(Address) (repository.Reader, error)
+	// AllowSubmodules and AllowLFS have the same effect as in [MirrorOptions].
+	AllowSubmodules, AllowLFS bool
+	// Environ contains environment variables such as TF_VAR_NAME, in the format of
+	// [os.Environ].
+	Environ []string
+	// MaxPackages and MaxBytes limit the number of packages and their total size. The
+	// defaults are 1,000 and 8 GiB.
+	MaxPackages int
+	MaxBytes    int64
+	// OnError, if not nil, is called with the error for each root module that could not
+	// be read. FindDependencies then continues with the next root module, so the result is
+	// incomplete.
+	OnError func(dir string, err error)
 }
 
-// String describes the call in a sentence without a period.
-func (m MissingCall) String() string {
-	return fmt.Sprintf("%s calls %s, but the mirror contains no matching version", m.Position, m.Requirement)
+// Dependencies contains the modules and providers that configurations require. The caller
+// must close it.
+type Dependencies struct {
+	// Modules contains the versions of modules from module registries. Each requirement
+	// specifies an exact version. The list is sorted and contains no duplicates.
+	Modules []Requirement
+	// Providers contains the requirements of each configuration, sorted and without
+	// duplicates. A provider can have several requirements.
+	Providers []provider.Requirement
+	// Missing contains the calls to modules in module registries for which the mirror
+	// contains no matching version, sorted. It is always empty if the modules come from
+	// their origin.
+	Missing []MissingCall
+	// NonRegistryCalls contains the calls that a CLI configuration cannot redirect, sorted. If some
+	// of them are unresolved, Modules and Providers might be incomplete.
+	NonRegistryCalls []NonRegistryCall
+	// Roots maps the elements of Modules and Providers, as returned by String, to the
+	// directories of the root modules that require them, in the order in which the
+	// directories were passed to [FindDependencies].
+	Roots map[string][]string
+
+	from    *origin.Modules
+	options DependencyOptions
+	dir     string
+	root    string // the root module that is being read
+	// mu prevents Close from removing a package that is being unpacked.
+	mu       sync.Mutex
+	isClosed bool
+	bytes    int64
+	packages map[packageKey]scratchPackage
+	modules  map[string]Requirement     // by String
+	direct   map[string]NonRegistryCall // by position
 }
 
-// MissingError is the error for modules that a mirror doesn't contain.
-type MissingError struct{ Calls []MissingCall }
-
-// maxMissing is the maximum number of calls in a message.
-const maxMissing = 4
-
-func (e *MissingError) Error() string {
-	var all []string
-	for _, call := range e.Calls[:min(len(e.Calls), maxMissing)] {
-		all = append(all, call.String())
-	}
-	if n := len(e.Calls) - maxMissing; n > 0 {
-		all = append(all, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(all, "; ")
+// packageKey identifies a package regardless of the subdirectory of the module.
+type packageKey struct {
+	registry origin.Location // without its source
+	url, ref string
+	// isWrapped reports whether the location ends in //*.
+	isWrapped bool
 }
 
-// Kind returns [provider.NotFound].
-func (e *MissingError) Kind() provider.ErrorKind { return provider.NotFound }
-
-// MissingCalls returns Missing. For a nil closure, it returns nothing.
-func (c *Closure) MissingCalls() []MissingCall {
-	if c == nil {
-		return nil
-	}
-	return c.Missing
+// scratchPackage is a fetched package in a temporary directory.
+type scratchPackage struct {
+	dir string
+	fetched
 }
 
-// MissingErr returns a *[MissingError] if modules are missing from the mirror.
-func (c *Closure) MissingErr() error {
-	if len(c.Missing) == 0 {
-		return nil
-	}
-	return &MissingError{c.Missing}
-}
-
-// NewDependencies finds the modules in module registries that the given versions call,
-// directly or through other modules, including the calls in their submodules in the
-// directory "modules". Each requirement must specify an exact version. The result's
-// Modules also contain the given versions, and its Roots map each module to the given
-// versions that call it, as returned by String. If from is nil, modules come only from
-// the mirror. See [NewClosure].
-func NewDependencies(ctx context.Context, from *origin.Modules, of []Requirement, o ClosureOptions) (*Closure, error) {
-	c, err := newClosure(from, o)
+// FindDependencies finds the modules and providers that the root modules in the given
+// directories require. For each call, it selects the newest version that meets the
+// constraint, as tofu init does. It does not read modules that init has installed. If
+// from is nil, it selects the newest version in the mirror. See [DependencyOptions].
+//
+// If a module in a registry cannot be read, FindDependencies calls OnError or returns an
+// error. Modules with unsupported sources are listed in NonRegistryCalls.
+func FindDependencies(ctx context.Context, from *origin.Modules, dirs []string, o DependencyOptions) (*Dependencies, error) {
+	c, err := newDependencies(from, o)
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range of {
-		c.root = r.String()
-		err := c.readModule(ctx, r)
-		if err == nil {
+	for _, root := range dirs {
+		c.root = root
+		err := c.read(ctx, root)
+		if err != nil && o.OnError != nil {
+			o.OnError(root, err)
 			continue
 		}
-		err = fmt.Errorf("finding the modules that %s calls: %w", r, err)
-		if o.OnError == nil || ctx.Err() != nil {
+		if err != nil {
 			c.Close()
 			return nil, err
 		}
-		o.OnError(c.root, err)
 	}
 	c.sort()
 	return c, nil
 }
 
-// Of returns the modules that a version calls, without the version itself.
-func (c *Closure) Of(version Requirement) []Requirement {
-	return slices.DeleteFunc(slices.Clone(c.Modules), func(r Requirement) bool {
-		return r.String() == version.String() || !slices.Contains(c.Roots[r.String()], version.String())
-	})
+func newDependencies(from *origin.Modules, o DependencyOptions) (*Dependencies, error) {
+	dir, err := atomicfile.NewScratchDir("")
+	if err != nil {
+		return nil, fmt.Errorf("creating a temporary directory: %w", err)
+	}
+	o.MaxPackages, o.MaxBytes = cmp.Or(o.MaxPackages, 1_000), cmp.Or(o.MaxBytes, 8<<30)
+	return &Dependencies{from: from, options: o, dir: dir, packages: map[packageKey]scratchPackage{}, modules: map[string]Requirement{}, direct: map[string]NonRegistryCall{}, Roots: map[string][]string{}}, nil
 }
 
-// readModule adds the requirements of a version of a module. It reads a root module
-// that calls the module and its submodules.
-func (c *Closure) readModule(ctx context.Context, r Requirement) error {
-	v, isExact := r.Constraint.Exact()
-	if !isExact {
-		return errors.New("not an exact version")
+// sort sets the sorted lists.
+func (c *Dependencies) sort() {
+	c.Modules = slices.SortedFunc(maps.Values(c.modules), func(a, b Requirement) int { return cmp.Compare(a.String(), b.String()) })
+	c.NonRegistryCalls = slices.SortedFunc(maps.Values(c.direct), func(a, b NonRegistryCall) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+	slices.SortFunc(c.Missing, func(a, b MissingCall) int {
+		return cmp.Or(cmp.Compare(a.Root, b.Root), cmp.Compare(a.Position, b.Position))
+	})
+	slices.SortFunc(c.Providers, func(a, b provider.Requirement) int { return cmp.Compare(a.String(), b.String()) })
+	c.Providers = slices.CompactFunc(c.Providers, func(a, b provider.Requirement) bool { return a.String() == b.String() })
+}
+
+// Close removes the packages that were fetched.
+func (c *Dependencies) Close() {
+	if c == nil {
+		return
 	}
-	p, err := c.fetch(ctx, configuration.Call{Source: r.Address.String(), Version: v.String()})
-	if err != nil || p.Dir == "" {
-		return err
-	}
-	sources := []string{r.Address.String()}
-	modules, _ := os.ReadDir(filepath.Join(p.Dir, filepath.FromSlash(p.Subdir), "modules"))
-	for _, d := range modules {
-		files, _ := os.ReadDir(filepath.Join(p.Dir, filepath.FromSlash(p.Subdir), "modules", d.Name()))
-		if slices.ContainsFunc(files, func(f os.DirEntry) bool { return configuration.IsFile(f.Name()) }) && isPlain(d.Name()) {
-			sources = append(sources, r.Address.String()+"//"+path.Join("modules", d.Name()))
-		}
-	}
-	var root strings.Builder
-	for i, source := range sources {
-		fmt.Fprintf(&root, "module \"m%d\" {\n  source  = %q\n  version = %q\n}\n", i, source, v.String())
-	}
-	dir, err := os.MkdirTemp(c.dir, "root-")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, "main.tf"), []byte(root.String()), 0o600)
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isClosed = true
+	_ = os.RemoveAll(c.dir)
+}
+
+// read adds the requirements of the current root module, which is in a directory.
+func (c *Dependencies) read(ctx context.Context, dir string) error {
+	o := configuration.FromEnvironment(c.options.Environ, false)
+	o.Fetch = c.fetch
+	found, err := configuration.Load(ctx, dir, o)
 	if err != nil {
 		return err
 	}
-	if err := c.read(ctx, dir); err != nil {
-		return text.WithText(err, strings.ReplaceAll(err.Error(), dir+string(filepath.Separator), ""))
+	c.Providers = append(c.Providers, found.Required...)
+	for _, r := range found.Required {
+		c.addRoot(r.String())
+	}
+	for _, call := range found.Unread {
+		c.addNonRegistryCall(call, NonRegistryCall{Reason: call.Reason, IsUnread: true, IsUnresolved: call.IsUnresolved})
 	}
 	return nil
 }
 
-// isPlain reports whether a name can be part of a source without quoting.
-func isPlain(name string) bool { return !strings.ContainsAny(name, "\"\\$%?{}/") }
-
-// addMissing records a call for which the mirror contains no matching version.
-func (c *Closure) addMissing(call configuration.Call, r Requirement) {
-	if call.Position.File == "" {
-		return // readModule calls the module
-	}
-	m := MissingCall{Root: c.root, Requirement: r, Position: call.Position.String()}
-	if !slices.ContainsFunc(c.Missing, func(other MissingCall) bool { return other.Root == m.Root && other.Position == m.Position }) {
-		c.Missing = append(c.Missing, m)
+// addRoot records that the current root module has a requirement.
+func (c *Dependencies) addRoot(requirement string) {
+	if !slices.Contains(c.Roots[requirement], c.root) {
+		c.Roots[requirement] = append(c.Roots[requirement], c.root)
 	}
 }
 
-// versions returns the versions of a module in its registry or, if the modules come only
-// from the mirror, in the mirror.
-func (c *Closure) versions(ctx context.Context, a Address) ([]provider.Version, error) {
-	if c.from != nil {
-		return c.from.Versions(ctx, a.InRegistry())
+// fetch downloads the package for a call unless it was already fetched.
+func (c *Dependencies) fetch(ctx context.Context, call configuration.Call) (fetched configuration.Package, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return fetched, context.Cause(ctx)
+	case c.isClosed:
+		return fetched, os.ErrClosed
 	}
-	repo, err := c.stored(a)
+	if _, err := tfaddr.ParseModuleSource(call.Source); err != nil {
+		return c.fetchNonRegistryCall(ctx, call)
+	}
+	called, subdirectory, err := ParseCall(call.Source, call.Version, provider.DefaultHost)
 	if err != nil {
-		return nil, err
+		return fetched, err
 	}
-	tags, err := repo.Tags(ctx)
-	return artifact.Tags(tags).Released(), err
-}
-
-// stored returns the repository of a module in the mirror.
-func (c *Closure) stored(a Address) (repository.Reader, error) {
-	repo, err := c.options.Stored(a)
+	// 1. Select a version. As in OpenTofu, even an exact version must be in the
+	// registry's list.
+	wanted := provider.Requirement{Address: called.Address.InRegistry(), Constraint: called.Constraint}
+	versions, err := c.versions(ctx, called.Address)
+	if err == nil {
+		versions, err = wanted.Select(versions, 1)
+	}
+	if provider.KindOf(err) == provider.NotFound && c.from == nil {
+		c.addMissing(call, Requirement{Address: called.Address, Constraint: called.Constraint})
+		return fetched, nil
+	}
 	if err != nil {
-		return nil, err
+		return fetched, err
 	}
-	return repository.ModuleReader(repo), nil
+	r := Requirement{Address: called.Address, Constraint: provider.ExactConstraint(versions[0])}
+	// 2. Fetch the version's package.
+	l, err := c.locate(ctx, called.Address, versions[0])
+	if err != nil {
+		return fetched, err
+	}
+	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowSubmodules: c.options.AllowSubmodules, AllowLFS: c.options.AllowLFS})
+	if err != nil {
+		return fetched, fmt.Errorf("%s: %w", r, err)
+	}
+	c.modules[r.String()] = r
+	c.addRoot(r.String())
+	return configuration.Package{Dir: p.dir, Subdir: path.Join(subdir, subdirectory), Name: r.String()}, nil
 }
 
-// locate returns the location of a version in the mirror or, if the mirror doesn't
-// contain it, of its origin.
-func (c *Closure) locate(ctx context.Context, a Address, v provider.Version) (location, error) {
-	if c.options.Stored != nil {
-		repo, err := c.stored(a)
-		if err != nil {
-			return location{}, err
+// unpack fetches a package into a separate directory, unless it has already been
+// fetched. It returns the package and the subdirectory of the module.
+func (c *Dependencies) unpack(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, subdir string, err error) {
+	p, known := c.packages[l.key()]
+	if !known {
+		if p, err = c.add(ctx, l, o); err != nil {
+			return p, "", err
 		}
-		found, err := repository.Inspect(ctx, repo, artifact.Tag(v), repository.DepthIndex)
-		isStored := err == nil && found.Module && found.Index.Annotations[artifact.AnnotationModule] == a.InRegistry().String()
-		if isStored || c.from == nil {
-			return location{stored: repo, ref: artifact.Tag(v), subdir: found.Index.Annotations[artifact.AnnotationModuleSubdirectory]}, err
-		}
+		c.packages[l.key()] = p
 	}
-	return locate(ctx, c.from, a.InRegistry(), v)
+	subdir, err = l.directory(p.fetched)
+	return p, subdir, err
+}
+
+func (l location) key() packageKey {
+	if l.stored != nil {
+		return packageKey{url: "stored:" + l.stored.String(), ref: l.ref}
+	}
+	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*"}
+	k.registry.Source = ""
+	return k
+}
+
+// add fetches and unpacks a package.
+func (c *Dependencies) add(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, err error) {
+	if len(c.packages) == c.options.MaxPackages {
+		return p, fmt.Errorf("%w: more than %d packages", errDependencyLimit, c.options.MaxPackages)
+	}
+	// 1. Fetch the files.
+	if p.fetched, err = l.fetch(ctx, c.from, o); err != nil {
+		return p, err
+	}
+	defer p.close()
+	// 2. Pack the files, so that the rules for packages apply, and unpack the zip.
+	zip, err := packZip(ctx, Package{Name: "module", Files: p.files}, c.dir)
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = zip.file.Close() }()
+	if c.bytes += zip.zip.Size; c.bytes > c.options.MaxBytes {
+		return p, fmt.Errorf("%w: more than %d bytes", errDependencyLimit, c.options.MaxBytes)
+	}
+	p.dir = filepath.Join(c.dir, strconv.Itoa(len(c.packages)))
+	if err := os.Mkdir(p.dir, 0o700); err != nil {
+		return p, err
+	}
+	unpacked, err := packagezip.Open(zip.file, zip.zip.Size)
+	if err == nil {
+		err = unpacked.Unpack(ctx, p.dir)
+	}
+	for i := range p.files {
+		at := filepath.Join(p.dir, filepath.FromSlash(p.files[i].Path))
+		p.files[i].Open = func(context.Context) (io.ReadCloser, error) { return bounded.OpenFile(at) }
+	}
+	return p, err
+}
+
+// find returns a package if it was already fetched.
+func (c *Dependencies) find(l location) (f fetched, isFetched bool) {
+	if c == nil {
+		return f, false
+	}
+	p, isFetched := c.packages[l.key()]
+	f, f.close = p.fetched, func() {}
+	return f, isFetched
 }

@@ -123,7 +123,7 @@ func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptio
 	case l.url.Scheme == "oci":
 		f, err = l.fetchArtifact(ctx, o)
 	default:
-		f, err = l.readArchive(ctx, l.origin(), o.progress(), func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
+		f, err = l.readArchive(ctx, l.origin(), o.publisher().Progress, func() (io.ReadCloser, error) { return from.OpenArchive(ctx, l.Location, l.url) })
 	}
 	if err == nil && l.subdir == "*" {
 		f.unwrap()
@@ -143,7 +143,7 @@ func (l location) fetchArtifact(ctx context.Context, o MirrorOptions) (fetched, 
 	}
 	tag := ref.Target()
 	if tag == "" {
-		tag = LatestTag
+		tag = artifact.LatestTag
 	}
 	return l.readArtifact(ctx, repo, tag, l.Source, o)
 }
@@ -159,7 +159,7 @@ func (l location) readArtifact(ctx context.Context, repo repository.Reader, tag,
 		return fetched{}, err
 	}
 	title := m.Zip.Annotations[ocispec.AnnotationTitle]
-	return l.readArchive(ctx, name, o.progress(), func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, title) })
+	return l.readArchive(ctx, name, o.publisher().Progress, func() (io.ReadCloser, error) { return repository.Verified(ctx, repo, m.Zip, title) })
 }
 
 // directory returns the subdirectory of the module in the package. If the location

@@ -31,16 +31,16 @@ type MirrorOptions struct {
 	// AllowLFS accepts LFS pointers instead of the content of the files. If false,
 	// commits with LFS pointers are rejected.
 	AllowLFS bool
-	// Closure, if not nil, contains packages that have already been fetched.
-	Closure *Closure
+	// Dependencies, if not nil, contains packages that have already been fetched.
+	Dependencies *Dependencies
 }
 
-// progress returns the callbacks for the progress of transfers.
-func (o MirrorOptions) progress() provider.Progress {
+// publisher returns the Publisher, or a new one.
+func (o MirrorOptions) publisher() *publish.Publisher {
 	if o.Publisher == nil {
-		return provider.Progress{}
+		return new(publish.Publisher)
 	}
-	return o.Publisher.Progress
+	return o.Publisher
 }
 
 // InRegistry returns the address in the form that package origin uses: a provider
@@ -73,63 +73,55 @@ func Mirror(ctx context.Context, from *origin.Modules, wanted []Requirement, o M
 // from the same location, the function doesn't download the archive again.
 func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 	return func(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
-		pushed, err := o.mirrorOne(ctx, from, repo, a, v, p)
-		if _, named := errors.AsType[*provider.Error](err); err != nil && !named {
+		r, err := o.mirrorOne(ctx, from, repo, a, v, p)
+		r.Address, r.Version = a, v
+		if named, ok := errors.AsType[*provider.Error](err); ok {
+			named.Address = a // instead of the repository's
+		} else if err != nil {
 			err = &provider.Error{Op: "mirroring", Address: a, Version: v, Err: err}
-		}
-		r := publish.Result{Digest: pushed.Digest}
-		r.Address, r.Version, r.Status, r.Tag, r.From = a, v, pushed.Status, pushed.Tag, pushed.From
-		r.Held = pushed.Held
-		r.Released = p.Stage && r.Tag == artifact.Tag(v)
-		if denied, ok := errors.AsType[*repository.DeniedError](err); ok {
-			r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
-			if p.SkipDenied {
-				err = nil
-			}
 		}
 		return r, err
 	}
 }
 
 // mirrorOne mirrors a version of a module.
-func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (Result, error) {
+func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
 	// 1. Find the package.
 	l, err := locate(ctx, from, a, v)
 	if err != nil {
-		return Result{}, err
+		return publish.Result{}, err
 	}
 	name := FromRegistry(a).Name
 	l.pkg = provider.Package{Address: a, Version: v, Filename: zipName(name, v)}
 	pkg := Package{Name: name, Version: v, address: a, Annotations: map[string]string{
 		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: l.origin(),
 	}}
-	options := PushOptions{Stage: p.Stage, Force: p.Force, Gates: p.Gates, DryRun: p.DryRun, Progress: o.progress()}
 	// 2. Skip a package that the repository already has.
-	f, isFetched := o.Closure.find(l)
+	f, isFetched := o.Dependencies.find(l)
 	if l.isGit {
 		commit := f.commit
 		if !isFetched {
 			if commit, err = git.Resolve(ctx, l.url, l.ref); err != nil {
-				return Result{}, err
+				return publish.Result{}, err
 			}
 		}
 		pkg.Annotations[ocispec.AnnotationRevision] = commit
 	}
 	if l.isGit || p.Check == repository.DepthIndex {
-		if stored, err := storedPackage(ctx, repo, pkg, options); err != nil || stored.Status == publish.Unchanged {
+		if stored, err := storedPackage(ctx, repo, pkg, p); err != nil || stored.Status != "" {
 			return stored, err
 		}
 	}
 	// 3. Fetch and push the package.
 	if !isFetched {
 		if f, err = l.fetch(ctx, from, o); err != nil {
-			return Result{}, &provider.Error{Op: "fetching", Address: a, Version: v, Err: err}
+			return publish.Result{}, &provider.Error{Op: "fetching", Address: a, Version: v, Err: err}
 		}
 	}
 	defer f.close()
 	dir, err := l.directory(f)
 	if err != nil {
-		return Result{}, err
+		return publish.Result{}, err
 	}
 	if dir != "" {
 		pkg.Annotations[artifact.AnnotationModuleSubdirectory] = dir
@@ -137,35 +129,54 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	if pkg.Files = f.files; f.commit != "" {
 		pkg.Annotations[ocispec.AnnotationRevision] = f.commit
 	}
-	return Push(ctx, repo, pkg, options)
+	pushed, err := pkg.publish(ctx, o.publisher(), repo, publish.Options{
+		Operation: "mirroring", Stage: p.Stage, Force: p.Force, SkipDenied: p.SkipDenied, Gates: p.Gates, DryRun: p.DryRun, RecordSigner: p.RecordSigner,
+	})
+	return pushed.Result, err
 }
 
 // storedPackage checks whether the repository already has a package with the same origin
 // and commit, without fetching files. If it does, the status of the result is Unchanged.
 // If the repository has a different commit for the version, the error is a
-// *[repository.ConflictError]. Otherwise, the result is empty.
-func storedPackage(ctx context.Context, repo repository.Repository, p Package, o PushOptions) (Result, error) {
-	j := push{repo: repo, pkg: p, options: o}
-	f, err := j.gather(ctx)
-	if err != nil {
-		return Result{}, err
+// *[repository.ConflictError]. If the version is denied, the error is a
+// *[repository.DeniedError], or the status is Denied. Otherwise, the status is empty.
+func storedPackage(ctx context.Context, repo repository.Repository, p Package, o publish.Options) (r publish.Result, err error) {
+	err = repository.CheckDenied(ctx, repo, p.Version)
+	if denied, ok := errors.AsType[*repository.DeniedError](err); ok && (o.SkipDenied || !o.Force) {
+		r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
+		if o.SkipDenied {
+			err = nil
+		}
+		return r, err
+	} else if errors.Is(err, repository.ErrNoRepository) {
+		return r, nil
+	} else if !ok && err != nil && !errors.Is(err, repository.ErrNotFound) {
+		return r, err
 	}
-	if f.isDenied(o) {
-		plan, err := decide(f, provider.Package{}, o)
-		return Result{Plan: plan}, err
+	tags := []string{artifact.Tag(p.Version)}
+	if o.Stage {
+		tags = append(tags, artifact.PendingTag(p.Version))
 	}
-	for _, s := range []stored{f.released, f.pending} {
-		commit := s.manifest.Annotations[ocispec.AnnotationRevision]
-		if !s.Exists() || (commit == "") != (p.Annotations[ocispec.AnnotationRevision] == "") || s.manifest.Annotations[artifact.AnnotationModule] != p.Annotations[artifact.AnnotationModule] {
+	for _, tag := range tags {
+		s, err := repository.Inspect(ctx, repo, tag, repository.DepthBlobs)
+		if err != nil {
+			return r, err
+		}
+		stored := s.At(provider.Platform{})
+		has := func(key string) bool { return stored.Manifest.Annotations[key] == p.Annotations[key] }
+		commit, wanted := stored.Manifest.Annotations[ocispec.AnnotationRevision], p.Annotations[ocispec.AnnotationRevision]
+		if !s.Exists() || (commit == "") != (wanted == "") || !has(artifact.AnnotationModule) {
 			continue
 		}
-		switch isSame := commit == p.Annotations[ocispec.AnnotationRevision]; {
-		case isSame && len(s.missing) == 0 && s.manifest.Annotations[artifact.AnnotationModuleOrigin] == p.Annotations[artifact.AnnotationModuleOrigin]:
-			return Result{Plan: Plan{Status: publish.Unchanged, Tag: s.Tag, From: s.Digest}, Digest: s.Digest}, nil
-		case !isSame && !o.Force:
-			reason := fmt.Sprintf("tag %s contains the commit %s, but the origin has moved the version to %s", s.Tag, commit, p.Annotations[ocispec.AnnotationRevision])
-			return Result{Plan: Plan{Tag: s.Tag, From: s.Digest}}, &repository.ConflictError{Release: p.Name + " " + p.Version.String(), Reasons: []string{reason}}
+		r.Tag, r.From, r.Released = s.Tag, s.Digest, o.Stage && s.Tag == artifact.Tag(p.Version)
+		switch {
+		case commit == wanted && stored.IsIntact() && has(artifact.AnnotationModuleOrigin):
+			r.Status, r.Digest = publish.Unchanged, s.Digest
+			return r, nil
+		case commit != wanted && !o.Force:
+			reason := fmt.Sprintf("tag %s contains the commit %s, but the origin has moved the version to %s", s.Tag, commit, wanted)
+			return r, &repository.ConflictError{Release: p.Name + " " + p.Version.String(), Reasons: []string{reason}}
 		}
 	}
-	return Result{}, nil
+	return publish.Result{}, nil
 }

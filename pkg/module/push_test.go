@@ -93,7 +93,7 @@ func TestPush(t *testing.T) {
 	if r := push(t, repo, two, module.PushOptions{Force: true, Latest: true}); r.Status != publish.Replaced || !r.Latest {
 		t.Errorf("push with Force: %+v", r)
 	}
-	if _, data, err := repo.Manifest(t.Context(), module.LatestTag); err != nil || len(data) == 0 {
+	if _, data, err := repo.Manifest(t.Context(), artifact.LatestTag); err != nil || len(data) == 0 {
 		t.Errorf("latest: %v", err)
 	}
 }
@@ -209,7 +209,7 @@ func TestPushRepairs(t *testing.T) {
 	t.Parallel()
 	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
 	first := push(t, repo, vpc(t, "one"), module.PushOptions{})
-	path, err := repo.Traits().BlobPath(first.Zip.Digest)
+	path, err := repo.Capabilities().BlobPath(first.Zip.Digest)
 	if err == nil {
 		err = os.Remove(path)
 	}
@@ -255,6 +255,29 @@ func TestPushRejects(t *testing.T) {
 		p.Files = files
 		if r, err := module.Push(t.Context(), repo, p, module.PushOptions{}); err == nil {
 			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+// TestPushRequests checks the numbers of requests for a new version and for a version that
+// the registry already has.
+func TestPushRequests(t *testing.T) {
+	t.Parallel()
+	registry := registrytest.New(registrytest.Options{})
+	host, client := registrytest.ServeInMemory(t, registry)
+	for _, want := range []int{10, 4} {
+		repo, err := repository.Open(template.Reference{Registry: host, Name: "acme/vpc"}, repository.Options{HTTP: client, PlainHTTP: []string{host}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := registry.Requests()
+		r := push(t, repo, vpc(t, "one"), module.PushOptions{})
+		got := 0
+		for kind, n := range registry.Requests() {
+			got += n - before[kind]
+		}
+		if got != want {
+			t.Errorf("%s: %d requests, want %d", r.Status, got, want)
 		}
 	}
 }

@@ -19,9 +19,6 @@ import (
 const (
 	scheme       = "oci://"
 	layoutPrefix = "oci-layout:"
-	// LatestTag is the tag that OpenTofu requests if an oci:// source has neither a tag
-	// nor a digest.
-	LatestTag = "latest"
 )
 
 // tagRule matches tags. See

@@ -16,8 +16,8 @@ var (
 	ErrVersionNotFound = Errorf(NotFound, "version not found")
 	// ErrWrongSource is returned if a package was created by a different source.
 	ErrWrongSource = Errorf(Refused, "package belongs to a different source")
-	// ErrDenied is returned if a server rejects or requires credentials.
-	ErrDenied = Errorf(Denied, "access denied")
+	// ErrForbidden is returned if a server rejects or requires credentials.
+	ErrForbidden = Errorf(Denied, "access denied")
 )
 
 // PlatformError reports that a release has no package for the requested platform.

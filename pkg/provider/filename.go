@@ -41,6 +41,9 @@ func ParseFilename(name string) (typ, version, platform string, ok bool) {
 
 // SumsName returns the conventional file name of a version's SHA256SUMS.
 func SumsName(a Address, v Version) string {
+	if a.IsModule() {
+		return strings.TrimSuffix(Filename(a, v, Platform{}), filenameEnd) + "_SHA256SUMS"
+	}
 	return fmt.Sprintf("terraform-provider-%s_%s_SHA256SUMS", a.Type, v)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // StatusError reports an HTTP response with an unexpected status. For 401 and 403, it
-// matches [ErrDenied].
+// matches [ErrForbidden].
 type StatusError struct {
 	Method string
 	// URL contains neither a query nor user information.
@@ -39,15 +39,15 @@ func (e *StatusError) Error() string {
 
 // Kind returns [Denied] for 401 and 403, and [Transient] for other statuses.
 func (e *StatusError) Kind() ErrorKind {
-	if e.Is(ErrDenied) {
+	if e.Is(ErrForbidden) {
 		return Denied
 	}
 	return Transient
 }
 
-// Is makes 401 and 403 match [ErrDenied].
+// Is makes 401 and 403 match [ErrForbidden].
 func (e *StatusError) Is(target error) bool {
-	return target == ErrDenied && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
+	return target == ErrForbidden && (e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden)
 }
 
 // TransientError reports that all attempts failed with errors that might be temporary,

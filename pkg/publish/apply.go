@@ -38,7 +38,7 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 		}
 		r.index.Generic = generic
 		if err = j.push(ctx, f, &r); err == nil && generic {
-			j.memory.generic.Store(j.repo.Traits().Registry, true)
+			j.cache.generic.Store(j.repo.Capabilities().Registry, true)
 		}
 		return err
 	})
@@ -65,10 +65,8 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 	r.Digest = packed.Index.Descriptor.Digest
 	f.now, r.Slow, err = repository.Push(ctx, j.repo, packed, was, repository.PushOptions{
 		Progress: j.Progress, Own: own,
-		// Other jobs publish other platforms only if the release is a local build or is
-		// limited to specific platforms.
-		Concurrent: !j.can.Published || len(j.options.Platforms) > 0,
-		Once:       j.memory.once(j.repo),
+		Concurrent: j.isConcurrent(),
+		Once:       j.cache.once(j.repo),
 		Resend:     j.resendZips(f, r.Plan),
 		Commit: func(ctx context.Context, write func(context.Context) (repository.Inspection, error)) error {
 			for i, m := range packed.Manifests {
@@ -93,6 +91,12 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 	return err
 }
 
+// isConcurrent reports whether other jobs can publish other platforms at the same time.
+// They do so only if the release is a local build or is limited to specific platforms.
+func (j *job) isConcurrent() bool {
+	return !j.address.IsModule() && (!j.can.Published || len(j.options.Platforms) > 0)
+}
+
 // candidate returns the release for [Commit].
 func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 	c := Candidate{
@@ -101,7 +105,10 @@ func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 		Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 	}
 	c.Release.Address, c.Release.Version = j.address, j.version
-	if j.can.Published {
+	switch {
+	case j.address.IsModule():
+		c.Action = ActionModule
+	case j.can.Published:
 		c.Action = ActionMirror
 	}
 	return c

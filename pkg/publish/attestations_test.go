@@ -274,7 +274,7 @@ func TestUnattested(t *testing.T) {
 			if err != nil || (r.Unattested != nil) != limited || r.Status != publish.Created {
 				t.Errorf("got %s, %v, %v", r.Status, r.Unattested, err)
 			}
-			if limited && !errors.Is(r.Unattested, provider.ErrDenied) {
+			if limited && !errors.Is(r.Unattested, provider.ErrForbidden) {
 				t.Errorf("got %v", r.Unattested)
 			}
 		})

@@ -197,9 +197,9 @@ func TestSumsLackStoredPackages(t *testing.T) {
 	}
 }
 
-// TestEvidenceIsKept checks that stored documents are kept when a release without
+// TestDocumentsAreKept checks that stored documents are kept when a release without
 // documents extends the stored release.
-func TestEvidenceIsKept(t *testing.T) {
+func TestDocumentsAreKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publish(t, to, publish.Created, publish.Options{Platforms: without(haiku)})

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
-
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -46,14 +44,14 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
 		return done, errBytes
 	}
-	repo, tag := p.memory.of(to), done.Tag
+	repo, tag := p.cache.of(to), done.Tag
 	if a.IsModule() {
 		from, repo, tag = repository.ForModuleCopy(ctx, from, repo, v)
 	}
 	c := copying{job{Publisher: p, repo: repo, address: a, version: v, options: o}, from}
 	done, err := c.copy(ctx, done)
 	if err != nil {
-		c.memory.forgetSent(c.repo)
+		c.cache.forgetSent(c.repo)
 	}
 	if isLive := done.Tag == artifact.Tag(v) && done.Status != Denied; err == nil && isLive {
 		done.Released = o.Stage
@@ -160,7 +158,7 @@ func (c *copying) copyOptions(f *facts) repository.CopyOptions {
 	o := repository.CopyOptions{
 		Provider: c.address, Aliases: c.options.Aliases, Force: c.options.Force, DryRun: c.options.DryRun, NoReferrers: c.options.NoReferrers,
 		Reread: c.options.Check == repository.DepthContent, Concurrency: c.concurrency(), Acquire: c.transfers(), Progress: c.Progress,
-		Once: c.memory.once(c.repo),
+		Once: c.cache.once(c.repo),
 	}
 	var verdict provider.Verdict
 	o.Commit = func(ctx context.Context, t repository.Tagging, write func(context.Context) (repository.Inspection, error)) error {
@@ -230,37 +228,6 @@ func (c *copying) writePending(ctx context.Context, f *facts, t repository.Taggi
 		return pending, nil
 	}
 	return repository.WriteTag(ctx, c.repo, t.Release.Root(), pending.Tag, pending.Digest)
-}
-
-// latestTag is the tag that OpenTofu uses for modules by default.
-const latestTag = "latest"
-
-// copyLatest writes a module's latest tag if the source's latest tag points to the
-// version that was copied, unless the target's tag points to a newer version, such as
-// during the import of an older bundle. If another run moves the target's tag at the same
-// time, the other run wins.
-func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
-	source, err := repository.Inspect(ctx, from, latestTag, repository.DepthIndex)
-	if err != nil || !source.Exists() || source.Digest != cmp.Or(copied.Source, copied.Digest) {
-		return err
-	}
-	target, err := repository.Inspect(ctx, to, latestTag, repository.DepthIndex)
-	if err != nil || target.Digest == copied.Digest {
-		return err
-	}
-	latest, _ := provider.ParseVersion(target.Index.Annotations[ocispec.AnnotationVersion])
-	if latest.Compare(copied.Version) > 0 {
-		return nil
-	}
-	d, data, err := to.Manifest(ctx, copied.Digest.String()) // differs from the source's manifest if the target kept its own
-	if err == nil {
-		d.ArtifactType = source.Descriptor.ArtifactType
-		err = to.PushTag(ctx, artifact.Blob{Descriptor: d, Bytes: data}, latestTag, target.Digest)
-	}
-	if err != nil && !errors.Is(err, repository.ErrTagMoved) {
-		return fmt.Errorf("writing the tag %s: %w", latestTag, err)
-	}
-	return nil
 }
 
 // withCopy returns the result, updated with the outcome of a copy.

@@ -197,7 +197,7 @@ func TestDeniedByTag(t *testing.T) {
 		"another index": func(t *testing.T, w *world, to *target) {
 			w.publish(t, to, publish.Created, publish.Options{})
 			index := to.at(t, "1.2.3")
-			if err := to.open(t).Traits().DeleteTag(t.Context(), "1.2.3", index); err != nil {
+			if err := to.open(t).Capabilities().DeleteTag(t.Context(), "1.2.3", index); err != nil {
 				t.Fatal(err)
 			}
 			to.tag(t, "denied-1.2.3", index)

@@ -146,6 +146,13 @@ func (f facts) afterMove() facts {
 	return next
 }
 
+// keepsZips reports whether the new release contains a zip of the stored release.
+func (f facts) keepsZips() bool {
+	return len(f.kept.Packages) > 0 || slices.ContainsFunc(f.release.Packages, func(p provider.Package) bool {
+		return f.stored.At(p.Platform).Package(f.address, f.version).Digest == p.Digest
+	})
+}
+
 // hasRelease reports whether the tag exists and belongs to the right provider.
 func (f facts) hasRelease() bool { return f.stored.Exists() && f.foreign == nil }
 

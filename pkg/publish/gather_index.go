@@ -28,7 +28,7 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 	if f.foreign = checkIndexOwner(f.stored, j.address, j.options.Aliases...); f.stored.Exists() || j.options.Force || errors.Is(f.stored.Absent, repository.ErrNoRepository) {
 		return nil
 	}
-	err = j.memory.checkOwner(ctx, j.repo, j.address, j.options.Aliases)
+	err = j.cache.checkOwner(ctx, j.repo, j.address, j.options.Aliases)
 	if other, ok := errors.AsType[*repository.ProviderMismatchError](err); ok {
 		f.foreign, err = other, nil
 	}
@@ -40,9 +40,9 @@ func (j *job) readIndex(ctx context.Context, f *facts) (err error) {
 // [repository.ErrTagMoved], and the next round requests the tag.
 func (j *job) readTag(ctx context.Context, f *facts, tag string) (repository.Inspection, error) {
 	isNew := errors.Is(f.unlisted, repository.ErrNoRepository)
-	_, isWritten := j.memory.written.Lookup(storedTag{j.repo.String(), tag})
+	_, isWritten := j.cache.written.Lookup(storedTag{j.repo.String(), tag})
 	isListed := slices.Contains(f.tags, tag) || isWritten || f.unlisted != nil && !isNew
-	if isListed || f.moved || j.options.DryRun || j.repo.Traits().BlobPath != nil {
+	if isListed || f.moved || j.options.DryRun || j.repo.Capabilities().BlobPath != nil {
 		return repository.Inspect(ctx, j.repo, tag, repository.DepthIndex)
 	}
 	return repository.Inspection{Tag: tag, Absent: cmp.Or(f.unlisted, repository.ErrNotFound)}, nil

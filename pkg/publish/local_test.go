@@ -199,7 +199,7 @@ func TestLocalSums(t *testing.T) {
 		if got, _ := r.Document(provider.KindSums); string(got.Bytes) != listing {
 			t.Errorf("SHA256SUMS is %q", got.Bytes)
 		}
-		if diff := cmp.Diff([]string{stem + "_SHA256SUMS", stem + "_SHA256SUMS.asc", stem + "_SHA256SUMS.sig"}, evidence(t, r, provider.Platform{})); diff != "" {
+		if diff := cmp.Diff([]string{stem + "_SHA256SUMS", stem + "_SHA256SUMS.asc", stem + "_SHA256SUMS.sig"}, documents(t, r, provider.Platform{})); diff != "" {
 			t.Errorf("documents (-want +got):\n%s", diff)
 		}
 	})
@@ -271,9 +271,9 @@ func TestLocalConflict(t *testing.T) {
 	})
 }
 
-// TestLocalEvidenceIsKept checks that a package's documents are kept when other
+// TestLocalDocumentsAreKept checks that a package's documents are kept when other
 // platforms are added, and when a lost zip is restored without its documents.
-func TestLocalEvidenceIsKept(t *testing.T) {
+func TestLocalDocumentsAreKept(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		files := map[string]string{
@@ -284,7 +284,7 @@ func TestLocalEvidenceIsKept(t *testing.T) {
 		check := func(platforms ...provider.Platform) {
 			t.Helper()
 			r := w.wantStored(t, to, platforms...)
-			if diff := cmp.Diff(want, evidence(t, r, haiku)); diff != "" {
+			if diff := cmp.Diff(want, documents(t, r, haiku)); diff != "" {
 				t.Errorf("documents of haiku (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff([]string{"6.0"}, r.Protocols); diff != "" {

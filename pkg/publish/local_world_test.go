@@ -102,9 +102,9 @@ func eachLocalTarget(t *testing.T, scenario func(t *testing.T, w *world, to *tar
 	})
 }
 
-// evidence returns the names of a package's documents. For the zero Platform, it
+// documents returns the names of a package's documents. For the zero Platform, it
 // returns the names of the release's documents.
-func evidence(t *testing.T, r provider.Release, p provider.Platform) []string {
+func documents(t *testing.T, r provider.Release, p provider.Platform) []string {
 	t.Helper()
 	as := r.Documents
 	if i := slices.IndexFunc(r.Packages, func(pkg provider.Package) bool { return pkg.Platform == p }); i >= 0 {

@@ -78,7 +78,7 @@ func TestContentDeleted(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, p := range stored.Packages {
-				if path, _ := to.open(t).Traits().BlobPath(p.Package.Digest); lost {
+				if path, _ := to.open(t).Capabilities().BlobPath(p.Package.Digest); lost {
 					if err := os.Remove(path); err != nil {
 						t.Fatal(err)
 					}

@@ -104,7 +104,7 @@ type policy struct {
 // policy derives the policy from the job's options.
 func (j *job) policy() policy {
 	o := j.options
-	_, generic := j.memory.generic.Load(j.repo.Traits().Registry)
+	_, generic := j.cache.generic.Load(j.repo.Capabilities().Registry)
 	o.Index.Generic = o.Index.Generic || generic
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
@@ -233,7 +233,7 @@ func compare(f facts) (status Status, conflicts []string) {
 	}
 	status = Unchanged
 	for _, pkg := range f.release.Packages {
-		found, conflict := comparePackage(f.stored, pkg)
+		found, conflict := f.comparePackage(pkg)
 		if conflict != "" {
 			conflicts = append(conflicts, conflict)
 		}
@@ -249,18 +249,18 @@ func compare(f facts) (status Status, conflicts []string) {
 
 // comparePackage returns the status that a package requires. If the package conflicts
 // with the stored package, conflict is the reason.
-func comparePackage(stored repository.Inspection, pkg provider.Package) (found Status, conflict string) {
-	if !stored.HasPlatform(pkg.Platform) {
+func (f facts) comparePackage(pkg provider.Package) (found Status, conflict string) {
+	if !f.stored.HasPlatform(pkg.Platform) {
 		return Extended, ""
 	}
-	f := stored.At(pkg.Platform)
-	if _, other := errors.AsType[*artifact.FormatError](f.Err); other {
-		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, f.Err)
+	stored := f.stored.At(pkg.Platform)
+	if _, other := errors.AsType[*artifact.FormatError](stored.Err); other {
+		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, stored.Err)
 	}
-	if err := misnamed(f, pkg.Address, pkg.Version); err != nil {
+	if err := misnamed(stored, f.address, f.version); err != nil {
 		return Repaired, fmt.Sprintf("%s: %v", pkg.Platform, err)
 	}
-	if conflict := f.ConflictWith(pkg.Digest); conflict != "" || !f.IsIntact() {
+	if conflict := stored.ConflictWith(pkg.Digest); conflict != "" || !stored.IsIntact() {
 		return Repaired, conflict
 	}
 	return Unchanged, ""

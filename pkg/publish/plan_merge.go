@@ -77,7 +77,7 @@ func (p *Plan) addPackages(f facts, rebuilds bool) (conflicts []string) {
 		}
 	}
 	for _, pkg := range f.restored {
-		if _, conflict := comparePackage(f.stored, pkg); conflict != "" {
+		if _, conflict := f.comparePackage(pkg); conflict != "" {
 			conflicts = append(conflicts, conflict)
 		}
 	}
@@ -109,17 +109,20 @@ func (p *Plan) unverifiedPackages(f facts) (conflicts []string) {
 	return conflicts
 }
 
-// annotations returns the stored annotations, updated with the requested annotations.
+// annotations returns the stored annotations, updated with the requested annotations. If
+// all stored zips are replaced, only the provider's annotation is kept.
 func annotations(f facts, wanted artifact.Options, s Status) artifact.Options {
 	o := artifact.Options{SourceURL: wanted.SourceURL, Annotations: map[string]string{}, Generic: wanted.Generic}
 	if f.foreign == nil {
 		stored := f.stored.Index.Annotations
 		o.Provider = stored[artifact.AnnotationProvider]
-		maps.Copy(o.Annotations, stored)
+		if s != Replaced || f.keepsZips() {
+			maps.Copy(o.Annotations, stored)
+			o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
+		}
 		if s == Replaced {
 			delete(o.Annotations, ocispec.AnnotationCreated) // the date belongs to the replaced content
 		}
-		o.SourceURL = cmp.Or(o.SourceURL, stored[ocispec.AnnotationSource])
 	}
 	maps.Copy(o.Annotations, wanted.Annotations)
 	for _, stored := range f.stored.Platforms {

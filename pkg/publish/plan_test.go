@@ -85,7 +85,7 @@ var planManual = []planCase{
 	{name: "a signature comes later", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a plan9=b", sourceSums: "signed", status: publish.Extended, release: "linux plan9", sums: "signed", added: "SHA256SUMS.sig"},
 	{name: "sums come later", tag: "linux=a", source: "linux=a", sourceSums: "theirs", status: publish.Extended, release: "linux", sums: "theirs", added: "SHA256SUMS"},
 	{name: "signed sums that do not list all", tag: "linux=a plan9=b", tagSums: "ours", source: "linux=a", sourceSums: "signed:linux", conflict: "the new terraform-provider-thing_1.2.3_SHA256SUMS does not match the stored package for plan9_mips"},
-	{name: "sums of our own are no evidence", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
+	{name: "sums of our own are no documents", tag: "linux=a", source: "linux=a", sourceSums: "ours", status: publish.Unchanged},
 
 	// repaired: missing content is restored.
 	{name: "the index is lost", tag: "[index lost]", source: "linux=a", sourceSums: "theirs", status: publish.Repaired, send: "linux", release: "linux", sums: "theirs"},

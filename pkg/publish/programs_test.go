@@ -59,7 +59,7 @@ func TestSBOMProgram(t *testing.T) {
 				r := w.wantStored(t, to, haiku, minix, zos)
 				for _, p := range r.Packages {
 					want := []string{stem + "_" + p.Platform.String() + ".spdx.json"}
-					if diff := cmp.Diff(want, evidence(t, r, p.Platform)); diff != "" {
+					if diff := cmp.Diff(want, documents(t, r, p.Platform)); diff != "" {
 						t.Errorf("%s (-want +got):\n%s", p.Platform, diff)
 					}
 				}
@@ -119,7 +119,7 @@ func TestSBOMProgramAfterAMovedTag(t *testing.T) {
 		if n := len(calls(t, dir)); n != 1 {
 			t.Errorf("got %d runs", n)
 		}
-		if names := evidence(t, w.wantStored(t, to, haiku, zos), haiku); len(names) != 1 {
+		if names := documents(t, w.wantStored(t, to, haiku, zos), haiku); len(names) != 1 {
 			t.Errorf("haiku has %v", names)
 		}
 	})
@@ -133,7 +133,7 @@ func TestSBOMProgramIsNotNeeded(t *testing.T) {
 	to := w.layout(t)
 	dir := w.dist(t, map[string]string{"_haiku_riscv64.zip.sbom.json": spdx}, haiku)
 	w.publishLocal(t, to, publish.Created, dir, publish.Options{SBOM: untouchable})
-	if diff := cmp.Diff([]string{stem + "_haiku_riscv64.zip.sbom.json"}, evidence(t, w.stored(t, to), haiku)); diff != "" {
+	if diff := cmp.Diff([]string{stem + "_haiku_riscv64.zip.sbom.json"}, documents(t, w.stored(t, to), haiku)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -52,7 +52,7 @@ type Publisher struct {
 
 	once    sync.Once
 	acquire transfer.Acquire
-	memory  memory
+	cache   runCache
 }
 
 // Release publishes one release with a new [Publisher].
@@ -69,7 +69,7 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // Stage, the denial remains until the release is promoted. Overrides are recorded. See
 // [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.memory.of(repo), address: a, version: v, options: o}
+	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.cache.of(repo), address: a, version: v, options: o}
 	f := facts{runFacts: runFacts{address: a, version: v, tag: artifact.Tag(v), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}}
 	if o.Stage {
 		f = f.staged(nil)
@@ -111,7 +111,7 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 		done.Held, err = f.held, cmp.Or(err, f.held.Failure())
 		done.Omitted = f.release.Omitted
 		if done, err = done.orDenied(o, err); err != nil {
-			j.memory.forgetSent(j.repo)
+			j.cache.forgetSent(j.repo)
 			err = &provider.Error{Op: cmp.Or(o.Operation, "publishing"), Address: a, Version: v, Err: err}
 		}
 		return done, err

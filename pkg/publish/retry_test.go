@@ -226,7 +226,7 @@ func TestRejectedUpload(t *testing.T) {
 					t.Errorf("%s: %d uploads", name, n)
 				}
 				if name == "answered at the end" {
-					if n := w.origin.Requests()[origintest.Zip]; n != 2 || !errors.Is(err, provider.ErrDenied) {
+					if n := w.origin.Requests()[origintest.Zip]; n != 2 || !errors.Is(err, provider.ErrForbidden) {
 						t.Errorf("%s: %d fetches, %v", name, n, err)
 					}
 				}
@@ -245,10 +245,10 @@ func TestRegistryDeniesAccess(t *testing.T) {
 		is    error
 		text  string
 	}{
-		"basic, no login":     {registrytest.Options{Username: "user", Password: "password"}, false, provider.ErrDenied, "credentials"},
-		"basic, wrong login":  {registrytest.Options{Username: "user", Password: "other"}, true, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: authentication required"},
-		"bearer, no login":    {registrytest.Options{Username: "user", Password: "password", Bearer: true}, false, provider.ErrDenied, "401 Unauthorized, UNAUTHORIZED: wrong user name or password"},
-		"bearer, wrong login": {registrytest.Options{Username: "user", Password: "other", Bearer: true}, true, provider.ErrDenied, "wrong user name or password"},
+		"basic, no login":     {registrytest.Options{Username: "user", Password: "password"}, false, provider.ErrForbidden, "credentials"},
+		"basic, wrong login":  {registrytest.Options{Username: "user", Password: "other"}, true, provider.ErrForbidden, "401 Unauthorized, UNAUTHORIZED: authentication required"},
+		"bearer, no login":    {registrytest.Options{Username: "user", Password: "password", Bearer: true}, false, provider.ErrForbidden, "401 Unauthorized, UNAUTHORIZED: wrong user name or password"},
+		"bearer, wrong login": {registrytest.Options{Username: "user", Password: "other", Bearer: true}, true, provider.ErrForbidden, "wrong user name or password"},
 		"no repository":       {registrytest.Options{NoCreate: true}, false, repository.ErrNoRepository, "404 Not Found, NAME_UNKNOWN: The repository with name 'acme' does not exist"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -263,7 +263,7 @@ func TestRegistryDeniesAccess(t *testing.T) {
 				t.Error(err)
 			}
 			wantText(t, err, test.text, to.host+"/"+repositoryName)
-			if n := w.origin.Requests()[origintest.Zip]; errors.Is(test.is, provider.ErrDenied) && n != 0 {
+			if n := w.origin.Requests()[origintest.Zip]; errors.Is(test.is, provider.ErrForbidden) && n != 0 {
 				t.Errorf("got %d unnecessary fetches of zips", n)
 			}
 		})

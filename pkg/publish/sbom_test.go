@@ -192,10 +192,10 @@ func TestAutoSBOMIsNotNeeded(t *testing.T) {
 		own := w.dist(t, map[string]string{"_haiku_riscv64.zip.sbom.json": spdx}, haiku, zos)
 		w.publishLocal(t, to, publish.Created, own, auto)
 		r := w.stored(t, to)
-		if diff := cmp.Diff([]string{stem + "_haiku_riscv64.zip.sbom.json"}, evidence(t, r, haiku)); diff != "" {
+		if diff := cmp.Diff([]string{stem + "_haiku_riscv64.zip.sbom.json"}, documents(t, r, haiku)); diff != "" {
 			t.Errorf("haiku (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{stem + "_zos_s390x.cdx.json"}, evidence(t, r, zos)); diff != "" {
+		if diff := cmp.Diff([]string{stem + "_zos_s390x.cdx.json"}, documents(t, r, zos)); diff != "" {
 			t.Errorf("zos (-want +got):\n%s", diff)
 		}
 		w.publishLocal(t, to, publish.Unchanged, own, auto)
@@ -204,7 +204,7 @@ func TestAutoSBOMIsNotNeeded(t *testing.T) {
 		about := w.dist(t, map[string]string{".spdx.json": spdx}, haiku)
 		w.publishLocal(t, shared, publish.Created, about, auto)
 		w.wantReferring(t, shared, stem+".spdx.json")
-		if got := evidence(t, w.stored(t, shared), haiku); len(got) > 0 {
+		if got := documents(t, w.stored(t, shared), haiku); len(got) > 0 {
 			t.Errorf("an SBOM about all platforms exists, and haiku has %v", got)
 		}
 		w.publishLocal(t, shared, publish.Unchanged, about, auto)
@@ -213,7 +213,7 @@ func TestAutoSBOMIsNotNeeded(t *testing.T) {
 		program.AutoSBOM = true
 		made := w.layout(t)
 		w.publishLocal(t, made, publish.Created, w.dist(t, nil, haiku), program)
-		if got := evidence(t, w.stored(t, made), haiku); len(calls(t, dir)) != 1 || !slices.Equal(got, []string{stem + "_haiku_riscv64.spdx.json"}) {
+		if got := documents(t, w.stored(t, made), haiku); len(calls(t, dir)) != 1 || !slices.Equal(got, []string{stem + "_haiku_riscv64.spdx.json"}) {
 			t.Errorf("with a program: %v", got)
 		}
 	})

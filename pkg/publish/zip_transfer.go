@@ -92,7 +92,7 @@ func (t *zipTransfer) fetch(ctx context.Context) (err error) {
 	}
 	defer func() { _ = body.Close() }()
 	t.pkg.Size = max(t.pkg.Size, size)
-	if err := atomicfile.CheckRoom(filepath.Dir(t.path), t.pkg.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(filepath.Dir(t.path), t.pkg.Size); err != nil {
 		return fmt.Errorf("storing %s in a temporary directory: %w", t.pkg.Filename, err)
 	}
 	content := transfer.Start(t.Progress, t.pkg, size, body)
@@ -158,7 +158,7 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 // hashed, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found contentFacts, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)
-	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Traits().BlobPath == nil) {
+	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Capabilities().BlobPath == nil) {
 		var listing packagezip.Listing
 		err := t.repo.PushBlob(ctx, zip, io.TeeReader(content, &listing))
 		contents, _ := listing.Contents()
@@ -201,7 +201,7 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found conten
 // if necessary.
 func (t *zipTransfer) readContents(ctx context.Context) (contentFacts, error) {
 	path := t.path
-	if blobPath := t.repo.Traits().BlobPath; blobPath != nil && path == "" {
+	if blobPath := t.repo.Capabilities().BlobPath; blobPath != nil && path == "" {
 		path, _ = blobPath(t.pkg.Digest) // without a file, the blob is read
 	}
 	var contents packagezip.Contents
@@ -240,7 +240,7 @@ func hashFile(ctx context.Context, path string, size int64, options ...packagezi
 // hashes.
 func (t *zipTransfer) fromListing(contents packagezip.Contents) contentFacts {
 	found := contentFacts{h1: t.pkg.H1, h1Unpacked: t.pkg.H1Unpacked}
-	if !t.pkg.Address.IsModule() {
+	if !t.address.IsModule() {
 		found.warning = contents.ModeProblem(t.pkg.Address.Type, t.pkg.Platform)
 	}
 	return found

@@ -129,7 +129,7 @@ func containsSBOM(documents []provider.Document) bool {
 // metadata. If the h1 hash is required but neither the source nor the tagged index
 // contains it, sendZip reads the stored zip. An interrupted run can cause this.
 func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZip, describes bool) (done PackageResult, err error) {
-	known, isLocal := contentFacts{h1: cmp.Or(pkg.H1, stored.h1), h1Unpacked: pkg.H1Unpacked}, j.repo.Traits().BlobPath != nil
+	known, isLocal := contentFacts{h1: cmp.Or(pkg.H1, stored.h1), h1Unpacked: pkg.H1Unpacked}, j.repo.Capabilities().BlobPath != nil
 	if known.h1 == stored.h1 {
 		known.h1Unpacked = cmp.Or(known.h1Unpacked, stored.h1Unpacked)
 	}
@@ -155,7 +155,7 @@ func (j *job) sendZip(ctx context.Context, pkg provider.Package, stored storedZi
 		return done, err
 	}
 	defer slot.Release()
-	t.retrier = transfer.Retrier{Backoff: j.repo.Traits().Backoff, Progress: j.Progress, Slot: slot}
+	t.retrier = transfer.Retrier{Backoff: j.repo.Capabilities().Backoff, Progress: j.Progress, Slot: slot}
 	if j.can.Path != nil {
 		t.path, _ = j.can.Path(pkg)
 	}

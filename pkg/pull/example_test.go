@@ -90,14 +90,14 @@ func ExampleRelease_zip() {
 	}
 	for range 2 {
 		results, err := pull.Release(ctx, src, sink, address, release.Version, pull.Options{
-			Platforms: release.Platforms(), Evidence: true,
+			Platforms: release.Platforms(), Documents: true,
 		})
 		if err != nil {
 			fmt.Println(err)
 			return
 		}
 		for _, r := range results {
-			fmt.Println(filepath.Base(r.Path), "kept:", r.Kept, "documents:", len(r.Evidence))
+			fmt.Println(filepath.Base(r.Path), "kept:", r.Kept, "documents:", len(r.Documents))
 		}
 	}
 	// Output:
@@ -186,7 +186,7 @@ func ExampleRelease_errors() {
 		fmt.Println("missing:", platform.Wanted, "existing:", platform.Have)
 	case errors.Is(err, provider.ErrVersionNotFound), errors.Is(err, provider.ErrProviderNotFound):
 		fmt.Println("look for another one:", err)
-	case errors.Is(err, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden):
 		fmt.Println("log in first:", err)
 	}
 	// Output:

@@ -3,8 +3,8 @@ package pull
 var (
 	// FetchDirectory fetches a package that exists only as an unpacked directory.
 	FetchDirectory = fetchDirectory
-	// IsEvidenceName reports whether a file name is allowed for a document.
-	IsEvidenceName = isEvidenceName
+	// IsDocumentName reports whether a file name is allowed for a document.
+	IsDocumentName = isDocumentName
 	// Layouts returns all layouts.
 	Layouts = func() []Layout { return []Layout{LayoutZip, LayoutPacked, LayoutUnpacked, LayoutNetwork} }
 )

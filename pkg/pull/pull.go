@@ -39,9 +39,9 @@ type Options struct {
 	// written. If it returns an error, Release fails. Verify is typically a method of
 	// trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Evidence writes the documents about the release (checksums, signatures, keys,
+	// Documents writes the documents about the release (checksums, signatures, keys,
 	// SBOMs, and provenance) to the directories of the zips. The sink must store zips.
-	Evidence bool
+	Documents bool
 	// Backoff returns the delay after the given number of failures. If nil, the delay
 	// starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
@@ -56,8 +56,8 @@ type Result struct {
 	Path string
 	// Kept reports whether a valid package already existed.
 	Kept bool
-	// Evidence lists the paths of the documents about the package and its release.
-	Evidence []string
+	// Documents lists the paths of the documents about the package and its release.
+	Documents []string
 	// Skipped lists the names of documents that were not written because their names
 	// are unconventional.
 	Skipped []string
@@ -103,8 +103,8 @@ func Release(ctx context.Context, src provider.Source, sink Sink, a provider.Add
 		return nil, err
 	}
 	// 4. Write the documents.
-	if o.Evidence {
-		if err := writeEvidence(ctx, src, release, results); err != nil {
+	if o.Documents {
+		if err := writeDocuments(ctx, src, release, results); err != nil {
 			return nil, &provider.Error{Op: "pulling", Address: a, Version: v, Err: err}
 		}
 	}

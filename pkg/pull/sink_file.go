@@ -104,7 +104,7 @@ func (s fileSink) begin(ctx context.Context, p provider.Package, path string, op
 	if zip, ok := s.stored(ctx, p, path); ok {
 		return zip, nil
 	}
-	if err := atomicfile.CheckRoom(filepath.Dir(path), p.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(filepath.Dir(path), p.Size); err != nil {
 		return tempZip{}, fmt.Errorf("writing %s: %w", path, err)
 	}
 	body, err := open(ctx)

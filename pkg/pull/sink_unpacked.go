@@ -86,7 +86,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 	// 2. Unpack the zip to a temporary directory, and verify the directory. The
 	// unpacked size is unknown, so the disk must have room for at least the size of the
 	// zip.
-	if err := atomicfile.CheckRoom(s.dir, p.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(s.dir, p.Size); err != nil {
 		return path, false, fmt.Errorf("writing %s: %w", path, err)
 	}
 	tmp, err := atomicfile.TempDir(filepath.Dir(path))

@@ -17,7 +17,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	refused := errors.New("refused on purpose")
 	for _, layout := range pull.Layouts() {
-		s := newEvidenced(t)
+		s := newDocumented(t)
 		dir := filepath.Join(t.TempDir(), "out")
 		sink, err := pull.NewSink(layout, dir, nil)
 		if err != nil {

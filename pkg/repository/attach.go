@@ -99,7 +99,7 @@ func store(ctx context.Context, repo Repository, referrer artifact.Referrer, kno
 			return entry, false, err
 		}
 	}
-	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff}
+	retrier := transfer.Retrier{Backoff: repo.Capabilities().Backoff}
 	for _, d := range referrer.Documents() {
 		if err := pushDocument(ctx, repo, retrier, d); err != nil {
 			return entry, false, err

@@ -166,7 +166,7 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 func (a *authenticator) basic(c Credential) (string, error) {
 	switch {
 	case !c.hasSecret() && c.Username == "":
-		return "", fmt.Errorf("%w: registry requires credentials, but none were found", provider.ErrDenied)
+		return "", fmt.Errorf("%w: registry requires credentials, but none were found", provider.ErrForbidden)
 	case c.Username == "" || c.Password == "":
 		return "", errTokenUnsupported
 	}

@@ -106,7 +106,7 @@ func sendDocument(ctx context.Context, repo Repository, retrier transfer.Retrier
 // isUnchecked reports whether a blob is sent without first checking whether it exists.
 // For a small blob, this check costs more than it saves.
 func isUnchecked(repo Reader, size int64) bool {
-	return 0 <= size && size <= schedule.MaxSmall && repo.Traits().BlobPath == nil
+	return 0 <= size && size <= schedule.MaxSmall && repo.Capabilities().BlobPath == nil
 }
 
 // pushMissing pushes a document unless it exists.

@@ -52,7 +52,7 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 		return names, nil
 	}
 	translated := client.state.translate(err)
-	if lacksAPI(translated) || errors.Is(translated, provider.ErrDenied) || errors.Is(translated, ErrNotFound) {
+	if lacksAPI(translated) || errors.Is(translated, provider.ErrForbidden) || errors.Is(translated, ErrNotFound) {
 		translated = fmt.Errorf("%w: %w", ErrNoCatalog, translated)
 	}
 	return nil, &Error{Op: "listing the repositories of", Registry: ref.Registry, Err: translated}

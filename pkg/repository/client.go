@@ -61,7 +61,7 @@ func (o Options) remoteRegistry(host string, client *authenticator) *remote.Regi
 	}}
 }
 
-// redirect implements [Traits.Redirect].
+// redirect implements [Capabilities.Redirect].
 func (r *remoteRepository) redirect(ctx context.Context, d ocispec.Descriptor) (string, error) {
 	at := r.blobURL(d)
 	ctx, cancel := context.WithCancel(context.WithValue(ctx, stopKey{}, stopRule(always)))

@@ -44,7 +44,7 @@ func newCopier(from Reader, to Repository, o CopyOptions) *copier {
 		read: c.read, manifest: c.ensureManifest, blob: c.ensureBlob,
 		concurrency: cmp.Or(max(o.Concurrency, 0), copyConcurrency), maxManifests: maxReleaseManifests,
 	}
-	if a, b := from.Traits(), to.Traits(); b.Mount != nil && a.Registry == b.Registry {
+	if a, b := from.Capabilities(), to.Capabilities(); b.Mount != nil && a.Registry == b.Registry {
 		c.mountFrom = a.Name
 	}
 	return c
@@ -186,7 +186,7 @@ func (c *copier) sendMissing(ctx context.Context, d ocispec.Descriptor) error {
 
 // transfer sends a blob, with retries.
 func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
-	retrier := transfer.Retrier{Backoff: c.to.Traits().Backoff, Progress: c.options.Progress}
+	retrier := transfer.Retrier{Backoff: c.to.Capabilities().Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {
 		slot, err := transfer.NewSlot(ctx, c.options.Acquire, d.Size)
 		if err != nil {
@@ -238,7 +238,7 @@ func (c *copier) mount(ctx context.Context, d ocispec.Descriptor) (mounted bool,
 	if from == "" {
 		return false, nil
 	}
-	mounted, err = c.to.Traits().Mount(ctx, d, from)
+	mounted, err = c.to.Capabilities().Mount(ctx, d, from)
 	if err != nil {
 		return false, err
 	}

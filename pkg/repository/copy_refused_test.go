@@ -22,40 +22,40 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// other wraps a repository and overrides its traits.
+// other wraps a repository and overrides its capabilities.
 type other struct {
 	repository.Repository
-	traits repository.Traits
+	capabilities repository.Capabilities
 }
 
-func (o other) Traits() repository.Traits { return o.traits }
+func (o other) Capabilities() repository.Capabilities { return o.capabilities }
 
-// TestInconsistentTraits checks that functions that inspect a repository reject
-// inconsistent traits.
-func TestInconsistentTraits(t *testing.T) {
+// TestInconsistentCapabilities checks that functions that inspect a repository reject
+// inconsistent capabilities.
+func TestInconsistentCapabilities(t *testing.T) {
 	t.Parallel()
 	path := func(digest.Digest) (string, error) { return "", nil }
 	redirect := func(context.Context, ocispec.Descriptor) (string, error) { return "", nil }
 	mount := func(context.Context, ocispec.Descriptor, string) (bool, error) { return true, nil }
 	referrers := func(context.Context, digest.Digest) ([]ocispec.Descriptor, bool, error) { return nil, true, nil }
 	for name, test := range map[string]struct {
-		traits repository.Traits
-		want   string
+		capabilities repository.Capabilities
+		want         string
 	}{
-		"registry without a name":     {repository.Traits{Registry: "localhost:1"}, "Registry and Name must be set together"},
-		"name without a registry":     {repository.Traits{Name: "acme/thing"}, "Registry and Name must be set together"},
-		"files of a registry":         {repository.Traits{Registry: "localhost:1", Name: "a", BlobPath: path}, "BlobPath is set for a repository in the registry localhost:1"},
-		"mount without a registry":    {repository.Traits{Mount: mount}, "Mount requires Registry"},
-		"redirect without a registry": {repository.Traits{Redirect: redirect}, "Redirect requires Registry"},
-		"referrers without registry ": {repository.Traits{Referrers: referrers}, "Referrers requires Registry"},
+		"registry without a name":     {repository.Capabilities{Registry: "localhost:1"}, "Registry and Name must be set together"},
+		"name without a registry":     {repository.Capabilities{Name: "acme/thing"}, "Registry and Name must be set together"},
+		"files of a registry":         {repository.Capabilities{Registry: "localhost:1", Name: "a", BlobPath: path}, "BlobPath is set for a repository in the registry localhost:1"},
+		"mount without a registry":    {repository.Capabilities{Mount: mount}, "Mount requires Registry"},
+		"redirect without a registry": {repository.Capabilities{Redirect: redirect}, "Redirect requires Registry"},
+		"referrers without registry ": {repository.Capabilities{Referrers: referrers}, "Referrers requires Registry"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			from, to := newEnd(t, nil), newEnd(t, nil)
 			from.fill(t)
-			_, inspected := repository.Inspect(t.Context(), other{from.open(t), test.traits}, tag, repository.DepthIndex)
-			_, source := copyOver(t.Context(), other{from.open(t), test.traits}, to.open(t), repository.CopyOptions{})
-			_, target := copyOver(t.Context(), from.open(t), other{to.open(t), test.traits}, repository.CopyOptions{Force: true})
+			_, inspected := repository.Inspect(t.Context(), other{from.open(t), test.capabilities}, tag, repository.DepthIndex)
+			_, source := copyOver(t.Context(), other{from.open(t), test.capabilities}, to.open(t), repository.CopyOptions{})
+			_, target := copyOver(t.Context(), from.open(t), other{to.open(t), test.capabilities}, repository.CopyOptions{Force: true})
 			for what, err := range map[string]error{"inspected": inspected, "source": source, "target": target} {
 				if provider.KindOf(err) != provider.Refused || !strings.Contains(err.Error(), test.want) {
 					t.Errorf("%s: %v", what, err)
@@ -387,7 +387,7 @@ func TestCopyIsRefused(t *testing.T) {
 			}, -1)
 			_, err := from.copyTo(t, to, repository.CopyOptions{})
 			to.registry.Behave()
-			if !errors.Is(err, provider.ErrDenied) || to.at(t, tag) != "" {
+			if !errors.Is(err, provider.ErrForbidden) || to.at(t, tag) != "" {
 				t.Errorf("got %v", err)
 			}
 			if errors.Is(err, context.Canceled) {

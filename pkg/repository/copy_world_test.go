@@ -306,7 +306,7 @@ func (e *end) walk(t *testing.T, repo repository.Repository, d digest.Digest, al
 // referrers returns the referrers of a manifest from the API or from the referrers tag.
 func (e *end) referrers(t *testing.T, repo repository.Repository, subject digest.Digest) []ocispec.Descriptor {
 	t.Helper()
-	if ask := repo.Traits().Referrers; ask != nil {
+	if ask := repo.Capabilities().Referrers; ask != nil {
 		list, supported, err := ask(t.Context(), subject)
 		if err != nil {
 			t.Fatal(err)
@@ -384,7 +384,7 @@ func (e *end) damage(t *testing.T, b artifact.Blob, more string) {
 
 func (e *end) path(t *testing.T, d digest.Digest) string {
 	t.Helper()
-	path, err := e.open(t).Traits().BlobPath(d)
+	path, err := e.open(t).Capabilities().BlobPath(d)
 	if err != nil {
 		t.Fatal(err)
 	}

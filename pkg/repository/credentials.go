@@ -60,7 +60,7 @@ func (s *credentialState) recorded() text.Secrets {
 
 // errTokenUnsupported is returned if a registry uses basic authentication but the
 // credentials contain only a token.
-var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and password, not a token", provider.ErrDenied)
+var errTokenUnsupported = fmt.Errorf("%w: registry accepts only a user name and password, not a token", provider.ErrForbidden)
 
 // hasSecret reports whether the credentials contain a password or a token.
 func (c Credential) hasSecret() bool { return c.Password+c.RefreshToken+c.AccessToken != "" }

@@ -59,7 +59,7 @@ func TestCheckCredentials(t *testing.T) {
 				}
 				required, err := repository.CheckCredentials(t.Context(), s.host, o)
 				refused, ok := errors.AsType[*repository.Error](err)
-				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "user "+user || !errors.Is(err, provider.ErrDenied)) {
+				if want := given != password && test.refusesWrong; ok != want || ok && (refused.Credentials != "user "+user || !errors.Is(err, provider.ErrForbidden)) {
 					t.Errorf("%s: %v", given, err)
 				}
 				if !ok && required != test.required {

@@ -72,7 +72,7 @@ func (r DecisionRecord) MarshalText() ([]byte, error) { return []byte(r.String()
 // of the module differently.
 func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provider.Version) artifact.Decision {
 	name, module := repo.String(), "oci://"+repo.String()
-	if repo.Traits().Registry == "" {
+	if repo.Capabilities().Registry == "" {
 		name, module = "oci-layout", "oci-layout" // the directory of a layout can be moved or copied
 	}
 	subject := a.String()
@@ -202,12 +202,12 @@ func sortDecisions(records []DecisionRecord) []DecisionRecord {
 // decisions that don't apply to the release. See [artifact.Decision.IsAbout].
 func DecisionsAbout(ctx context.Context, repo Reader, r provider.Release, index digest.Digest) ([]artifact.SignedDecision, error) {
 	records, err := Decisions(ctx, repo, index, personal...)
-	return Personal(records, repo, r, index), err
+	return HumanDecisions(records, repo, r, index), err
 }
 
-// Personal is like [DecisionsAbout], but selects the decisions from records that were
+// HumanDecisions is like [DecisionsAbout], but selects the decisions from records that were
 // already read.
-func Personal(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest) (found []artifact.SignedDecision) {
+func HumanDecisions(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest) (found []artifact.SignedDecision) {
 	about := About(repo, r, index)
 	for _, r := range records {
 		if r.IsAbout(about) && slices.Contains(personal, r.Kind) {
@@ -298,7 +298,7 @@ func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	}
 	record, exists, err := ReadDenial(ctx, repo, v)
 	switch {
-	case errors.Is(err, provider.ErrDenied) && errors.Is(unlisted, provider.ErrDenied):
+	case errors.Is(err, provider.ErrForbidden) && errors.Is(unlisted, provider.ErrForbidden):
 		return unlisted
 	case err != nil:
 		return err

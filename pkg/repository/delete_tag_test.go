@@ -23,7 +23,7 @@ func TestDeleteTag(t *testing.T) {
 	eachRepository(t, func(t *testing.T, open func() repository.Repository) {
 		x, y := index(t, "a"), index(t, "b")
 		untag := func(tag string, was string) error {
-			return open().Traits().DeleteTag(t.Context(), tag, map[string]digest.Digest{"x": x.Descriptor.Digest, "y": y.Descriptor.Digest}[was])
+			return open().Capabilities().DeleteTag(t.Context(), tag, map[string]digest.Digest{"x": x.Descriptor.Digest, "y": y.Descriptor.Digest}[was])
 		}
 		if err := untag("1.2.3", "x"); err != nil {
 			t.Errorf("of nothing: %v", err)
@@ -68,7 +68,7 @@ func TestDeleteTagRefused(t *testing.T) {
 		"404 of everything":   {origintest.Status(http.StatusNotFound), -1, repository.ErrTagNotDeleted},
 		"501":                 {origintest.Status(http.StatusNotImplemented), -1, repository.ErrTagNotDeleted},
 		"a login without":     {origintest.Status(http.StatusForbidden), -1, repository.ErrTagNotDeleted},
-		"and reports it":      {origintest.Status(http.StatusForbidden), -1, provider.ErrDenied},
+		"and reports it":      {origintest.Status(http.StatusForbidden), -1, provider.ErrForbidden},
 		"yes, and does not":   {swallow, -1, repository.ErrTagNotDeleted},
 		"503 once":            {origintest.Status(http.StatusServiceUnavailable), 1, nil},
 		"reset once":          {origintest.Reset(0), 1, nil},
@@ -80,7 +80,7 @@ func TestDeleteTagRefused(t *testing.T) {
 			x := index(t, "a")
 			pushTag(t, s.open(t), x, "pending-1.2.3", "")
 			s.Misbehave(registrytest.ManifestDelete, test.fault, test.times)
-			err := s.open(t).Traits().DeleteTag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
+			err := s.open(t).Capabilities().DeleteTag(t.Context(), "pending-1.2.3", x.Descriptor.Digest)
 			if errors.Is(test.want, errTrouble) {
 				if answer, ok := errors.AsType[*repository.ResponseError](err); !ok || answer.Status != http.StatusInternalServerError || errors.Is(err, repository.ErrTagNotDeleted) {
 					t.Errorf("got %v", err)

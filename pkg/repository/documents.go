@@ -86,9 +86,9 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 	return sortDocuments(documents), lost, nil
 }
 
-// maxAttestations limits the total size in bytes of a package's attestations and the
+// maxAttestationsBytes limits the total size in bytes of a package's attestations and the
 // manifests that are read to find them.
-const maxAttestations = 2 * artifact.MaxBundleSize
+const maxAttestationsBytes = 2 * artifact.MaxBundleSize
 
 // Attestations returns the Sigstore bundles about a zip that refer to the manifest of
 // its platform. Registries and other tools can set wrong artifact types, so Attestations
@@ -103,7 +103,7 @@ func Attestations(ctx context.Context, repo Reader, manifest digest.Digest, zip 
 	if err != nil {
 		return nil, nil, err
 	}
-	seen, left := map[digest.Digest]bool{}, int64(maxAttestations)
+	seen, left := map[digest.Digest]bool{}, int64(maxAttestationsBytes)
 	for _, d := range list.entries {
 		if d.Digest.Validate() != nil {
 			continue
@@ -134,7 +134,7 @@ func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.
 		return provider.Document{}, nil //nolint:nilerr // the artifact of another tool
 	}
 	if *left -= int64(len(data)) + layer.Size; *left < 0 || layer.Size > artifact.MaxBundleSize {
-		return provider.Document{}, provider.Errorf(provider.Refused, "attestations for %s exceed %d bytes", zip.Filename, maxAttestations)
+		return provider.Document{}, provider.Errorf(provider.Refused, "attestations for %s exceed %d bytes", zip.Filename, maxAttestationsBytes)
 	}
 	layer.Annotations = map[string]string{ocispec.AnnotationTitle: artifact.AttestationName(zip.Filename, layer.Digest)}
 	document := DocumentAt(repo, layer, "")

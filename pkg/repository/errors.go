@@ -140,7 +140,7 @@ func (e *ResponseError) Error() string {
 // kind. Otherwise, Kind returns [provider.Transient].
 func (e *ResponseError) Kind() provider.ErrorKind {
 	switch {
-	case e.Is(provider.ErrDenied):
+	case e.Is(provider.ErrForbidden):
 		return provider.Denied
 	case e.Is(ErrNoRepository):
 		return provider.NotFound
@@ -151,7 +151,7 @@ func (e *ResponseError) Kind() provider.ErrorKind {
 // Is reports whether the response matches a sentinel error, such as [ErrNotFound].
 func (e *ResponseError) Is(target error) bool {
 	switch target {
-	case provider.ErrDenied:
+	case provider.ErrForbidden:
 		return e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden && !e.isClass()
 	case ErrNoRepository:
 		return e.IsUnknownProvider() || e.Status == http.StatusNotFound && (e.Code == "" || e.isMissingProject())
@@ -205,7 +205,7 @@ func (s *credentialState) translate(err error) error {
 	sent := s.recorded()
 	err = translated(err, sent)
 	err = text.WithText(err, httpclient.RedactText(sent.Text(err.Error())))
-	if missing := s.missing.Load(); missing != nil && errors.Is(err, provider.ErrDenied) {
+	if missing := s.missing.Load(); missing != nil && errors.Is(err, provider.ErrForbidden) {
 		err = fmt.Errorf("%w; %w", err, *missing)
 	}
 	return err

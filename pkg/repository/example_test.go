@@ -113,7 +113,7 @@ func ExampleOpen() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(repo, "moves tags in one step:", repo.Traits().AtomicTags)
+		fmt.Println(repo, "moves tags in one step:", repo.Capabilities().AtomicTags)
 	}
 	// Output:
 	// ghcr.io/acme/providers/rocket moves tags in one step: false
@@ -136,7 +136,7 @@ func ExampleConflictError() {
 			fmt.Println(tag, "holds something else")
 		case errors.Is(err, repository.ErrNotFound), errors.Is(err, repository.ErrNoRepository):
 			fmt.Println(tag, "is missing")
-		case errors.Is(err, provider.ErrDenied):
+		case errors.Is(err, provider.ErrForbidden):
 			fmt.Println("log in first:", err)
 		}
 	}

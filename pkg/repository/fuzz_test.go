@@ -62,7 +62,7 @@ func FuzzResponses(f *testing.F) {
 		if err == nil && !bytes.Equal(data, body) {
 			t.Errorf("a manifest of %q is %q", body, data)
 		}
-		_, _, referrersErr := r.Traits().Referrers(t.Context(), digest.FromString("x"))
+		_, _, referrersErr := r.Capabilities().Referrers(t.Context(), digest.FromString("x"))
 		for _, err := range []error{tagsErr, err, referrersErr} {
 			if err != nil && strings.Contains(err.Error(), "\n") {
 				t.Errorf("an error of several lines: %q", err)

@@ -165,7 +165,7 @@ func (i Inspection) absence() error {
 // returns an error only if the repository doesn't respond or responds with an error.
 func Inspect(ctx context.Context, repo Reader, tag string, depth Depth, platforms ...provider.Platform) (Inspection, error) {
 	i := Inspection{Tag: tag, Platforms: map[provider.Platform]InspectedPackage{}}
-	if err := checkTraits(repo); err != nil {
+	if err := checkCapabilities(repo); err != nil {
 		return i, err
 	}
 	d, data, err := repo.Manifest(ctx, tag)

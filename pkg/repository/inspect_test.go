@@ -318,7 +318,7 @@ func TestInspectFails(t *testing.T) {
 		e := newEnd(t, &registrytest.Options{})
 		e.push(t, twoZips)
 		e.registry.Misbehave(kind, registrytest.Refuse(http.StatusForbidden, "DENIED", "no"), -1)
-		if _, err := repository.Inspect(t.Context(), e.open(t), tag, repository.DepthBlobs); !errors.Is(err, provider.ErrDenied) {
+		if _, err := repository.Inspect(t.Context(), e.open(t), tag, repository.DepthBlobs); !errors.Is(err, provider.ErrForbidden) {
 			t.Errorf("%s: %v", kind, err)
 		}
 	}

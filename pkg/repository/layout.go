@@ -72,10 +72,10 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Traits returns the traits of a layout: tags are written atomically and can be
+// Capabilities returns the capabilities of a layout: tags are written atomically and can be
 // deleted, and blobs are files.
-func (l *layout) Traits() Traits {
-	return Traits{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, UntaggedReferrers: l.untaggedReferrers, Writable: l.writable}
+func (l *layout) Capabilities() Capabilities {
+	return Capabilities{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, UntaggedReferrers: l.untaggedReferrers, Writable: l.writable}
 }
 
 // Manifest reads a manifest or index by tag or digest.
@@ -172,7 +172,7 @@ func (l *layout) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.
 		return err
 	}
 	l.sweep()
-	if err := atomicfile.CheckRoom(l.dir, d.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(l.dir, d.Size); err != nil {
 		return fmt.Errorf("storing blob %s in %s: %w", d.Digest, l, err)
 	}
 	_, missing := os.Lstat(l.dir)
@@ -236,7 +236,7 @@ func notFound(err error) error {
 	return err
 }
 
-// writable implements [Traits.Writable]. It creates and removes a file in the layout or,
+// writable implements [Capabilities.Writable]. It creates and removes a file in the layout or,
 // if the layout doesn't exist, in its closest existing parent directory.
 func (l *layout) writable(context.Context) error {
 	dir := l.dir

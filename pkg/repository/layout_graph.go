@@ -57,7 +57,7 @@ func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 	return check(m.Descriptor.Digest)
 }
 
-// deleteManifest implements [Traits.DeleteManifest]. It deletes all content before the
+// deleteManifest implements [Capabilities.DeleteManifest]. It deletes all content before the
 // manifest that refers to it, and then the tag. Therefore, another run can complete an
 // interrupted deletion.
 func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {

@@ -270,7 +270,7 @@ func TestIncompleteLayout(t *testing.T) {
 func TestDamagedBlobIsReplaced(t *testing.T) {
 	t.Parallel()
 	l, b := repository.NewLayout(t.TempDir()), blob("content")
-	path, err := l.Traits().BlobPath(b.Descriptor.Digest)
+	path, err := l.Capabilities().BlobPath(b.Descriptor.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -319,7 +319,7 @@ func TestStatReadsOnce(t *testing.T) {
 		t.Errorf("the record is %q", text)
 	}
 	// This check can't detect corruption that keeps the file's modification time.
-	path, err := l.Traits().BlobPath(b.Descriptor.Digest)
+	path, err := l.Capabilities().BlobPath(b.Descriptor.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func TestDamagedManifest(t *testing.T) {
 	t.Parallel()
 	l, x := repository.NewLayout(t.TempDir()), index(t, "a")
 	pushTag(t, l, x, "1.0.0", "")
-	path, err := l.Traits().BlobPath(x.Descriptor.Digest)
+	path, err := l.Capabilities().BlobPath(x.Descriptor.Digest)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,8 +79,8 @@ type moduleRepository struct {
 	preferred map[string]string
 }
 
-func (m moduleRepository) Traits() Traits {
-	t := m.Repository.Traits()
+func (m moduleRepository) Capabilities() Capabilities {
+	t := m.Repository.Capabilities()
 	if untag := t.DeleteTag; untag != nil {
 		t.DeleteTag = func(ctx context.Context, tag string, was digest.Digest) error {
 			tag, err := m.reader.tagOf(ctx, tag)

@@ -35,7 +35,7 @@ func TestForModule(t *testing.T) {
 		}
 		pushTag(t, m, other, "1.0.0", one.Descriptor.Digest)
 		pushTag(t, m, other, "3.0.0", "")
-		if err := m.Traits().DeleteTag(t.Context(), "1.0.0", other.Descriptor.Digest); err != nil {
+		if err := m.Capabilities().DeleteTag(t.Context(), "1.0.0", other.Descriptor.Digest); err != nil {
 			t.Error(err)
 		}
 		tags, err = open().Tags(t.Context())

@@ -89,13 +89,13 @@ func TestTagQuirks(t *testing.T) {
 		if n := s.Requests()[registrytest.ManifestHead]; (quirk == "refused" || quirk == "no digest") && n > 2 {
 			t.Errorf("%d useless HEAD requests", n)
 		}
-		if err := r.Traits().DeleteTag(ctx, tag, one); !errors.Is(err, repository.ErrTagMoved) {
+		if err := r.Capabilities().DeleteTag(ctx, tag, one); !errors.Is(err, repository.ErrTagMoved) {
 			t.Errorf("deleting another run's tag: %v", err)
 		}
-		if err := r.Traits().DeleteTag(ctx, tag, two); err != nil {
+		if err := r.Capabilities().DeleteTag(ctx, tag, two); err != nil {
 			t.Error(err)
 		}
-		if err := r.Traits().DeleteManifest(ctx, two, ""); err != nil || s.Manifest(t, repositoryName, two.String()) != nil {
+		if err := r.Capabilities().DeleteManifest(ctx, two, ""); err != nil || s.Manifest(t, repositoryName, two.String()) != nil {
 			t.Errorf("deleting a manifest: %v", err)
 		}
 	})
@@ -261,7 +261,7 @@ func TestMissingFeatures(t *testing.T) {
 			r, b, m := s.open(t), blob("content"), index(t, "a")
 			pushBlob(t, r, b)
 			pushTag(t, r, m, "a", "")
-			if got := r.Traits().Missing(); got != (repository.MissingFeatures{}) {
+			if got := r.Capabilities().Missing(); got != (repository.MissingFeatures{}) {
 				t.Errorf("before any response was useless: %+v", got)
 			}
 			switch quirk {
@@ -280,7 +280,7 @@ func TestMissingFeatures(t *testing.T) {
 				}
 			}
 			pushTag(t, r, m, "a", "") // reads the tag
-			if got := r.Traits().Missing(); got != want {
+			if got := r.Capabilities().Missing(); got != want {
 				t.Errorf("got %+v, want %+v", got, want)
 			}
 		})

@@ -166,7 +166,7 @@ func TestOwnerWithoutRelease(t *testing.T) {
 		before := "1.0.0"
 		for _, tag := range []string{"pending-1.0.0", "pruned-1.0.0"} {
 			pushTag(t, open(), artifact.Blob{Descriptor: d, Bytes: data}, tag, "")
-			if err := open().Traits().DeleteTag(t.Context(), before, d.Digest); err != nil {
+			if err := open().Capabilities().DeleteTag(t.Context(), before, d.Digest); err != nil {
 				t.Fatal(err)
 			}
 			before = tag

@@ -117,9 +117,9 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	return err
 }
 
-// deleteTag calls [Traits.DeleteTag]. If it is nil, deleteTag returns [ErrTagNotDeleted].
+// deleteTag calls [Capabilities.DeleteTag]. If it is nil, deleteTag returns [ErrTagNotDeleted].
 func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
-	untag := repo.Traits().DeleteTag
+	untag := repo.Capabilities().DeleteTag
 	if untag == nil {
 		return ErrTagNotDeleted
 	}
@@ -144,7 +144,7 @@ func DeletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 }
 
 func deletePruned(ctx context.Context, repo Repository, v provider.Version, was digest.Digest) error {
-	remove := repo.Traits().DeleteManifest
+	remove := repo.Capabilities().DeleteManifest
 	if remove == nil {
 		return errManifestNotDeleted
 	}
@@ -186,9 +186,9 @@ func deletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) ([]digest.Digest, error) {
 	var entries []ocispec.Descriptor
 	var err error
-	if list := repo.Traits().Referrers; list != nil {
+	if list := repo.Capabilities().Referrers; list != nil {
 		entries, _, err = list(ctx, index)
-	} else if list := repo.Traits().UntaggedReferrers; list != nil {
+	} else if list := repo.Capabilities().UntaggedReferrers; list != nil {
 		entries, err = list(ctx, index)
 	}
 	if err != nil {

@@ -74,9 +74,9 @@ func TestDeletePruned(t *testing.T) {
 		if _, _, err := e.open(t).Manifest(t.Context(), index.String()); !errors.Is(err, repository.ErrNotFound) {
 			t.Errorf("the index: %v", err)
 		}
-		byAPI := e.registry != nil && e.open(t).Traits().Referrers != nil
+		byAPI := e.registry != nil && e.open(t).Capabilities().Referrers != nil
 		if byAPI {
-			_, byAPI, _ = e.open(t).Traits().Referrers(t.Context(), index)
+			_, byAPI, _ = e.open(t).Capabilities().Referrers(t.Context(), index)
 		}
 		for _, d := range referrers {
 			if _, _, err := e.open(t).Manifest(t.Context(), d.Digest.String()); errors.Is(err, repository.ErrNotFound) != byAPI {
@@ -236,7 +236,7 @@ func TestDeletePrunedRestored(t *testing.T) {
 	eachPruned(t, func(t *testing.T, e *end) {
 		index := e.push(t, twoZips).Digest
 		pruned := artifact.PrunedTag(nouns.Version(t, tag))
-		err := e.open(t).Traits().DeleteManifest(t.Context(), index, pruned)
+		err := e.open(t).Capabilities().DeleteManifest(t.Context(), index, pruned)
 		if !errors.Is(err, repository.ErrTagMoved) && !errors.Is(err, repository.ErrInUse) {
 			t.Errorf("got %v", err)
 		}
@@ -471,7 +471,7 @@ func TestLayoutKeepsForeignContent(t *testing.T) {
 	if diff := cmp.Diff(before, e.contentOf(t, prunedTag)); diff != "" || e.at(t, prunedTag) != index {
 		t.Error(diff)
 	}
-	if err := e.open(t).Traits().DeleteTag(t.Context(), "other", foreign.Descriptor.Digest); err != nil {
+	if err := e.open(t).Capabilities().DeleteTag(t.Context(), "other", foreign.Descriptor.Digest); err != nil {
 		t.Fatal(err)
 	}
 	e.pushAs(t, "1.2.2", twoZips)

@@ -48,7 +48,7 @@ type PushOptions struct {
 func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Inspection, o PushOptions) (now Inspection, slow bool, err error) {
 	began := time.Now()
 	// 1. Push the blobs of the manifests.
-	retrier := transfer.Retrier{Backoff: repo.Traits().Backoff, Progress: o.Progress}
+	retrier := transfer.Retrier{Backoff: repo.Capabilities().Backoff, Progress: o.Progress}
 	err = schedule.All(ctx, maxConcurrentRequests, packed.Documents, func(ctx context.Context, _ int, d provider.Document) error {
 		return sendDocument(ctx, repo, retrier, d, was, o.Once)
 	})
@@ -94,8 +94,8 @@ func Push(ctx context.Context, repo Repository, packed artifact.Packed, was Insp
 // release. slow reports whether other jobs might still have overwritten the tag.
 func confirmTag(ctx context.Context, repo Repository, index digest.Digest, tag string, o PushOptions, began time.Time) (now Inspection, slow bool, err error) {
 	var took time.Duration
-	traits := repo.Traits()
-	for settled := traits.AtomicTags || !o.Concurrent; ; settled = true {
+	capabilities := repo.Capabilities()
+	for settled := capabilities.AtomicTags || !o.Concurrent; ; settled = true {
 		if now, err = readBack(ctx, repo, tag); err != nil {
 			return now, false, err
 		}
@@ -103,10 +103,10 @@ func confirmTag(ctx context.Context, repo Repository, index digest.Digest, tag s
 			return now, false, ErrTagMoved
 		}
 		if settled {
-			return now, took > traits.ConfirmDelay, nil
+			return now, took > capabilities.ConfirmDelay, nil
 		}
 		took = time.Since(began)
-		if err := bounded.Pause(ctx, max(traits.ConfirmDelay, 2*took)); err != nil {
+		if err := bounded.Pause(ctx, max(capabilities.ConfirmDelay, 2*took)); err != nil {
 			return now, false, err
 		}
 	}

@@ -37,14 +37,14 @@ type referrers struct {
 
 // readReferrers returns the referrers of a manifest.
 func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (referrers, error) {
-	if ask := repo.Traits().Referrers; ask != nil {
+	if ask := repo.Capabilities().Referrers; ask != nil {
 		entries, supported, err := ask(ctx, subject)
 		if supported || err != nil {
 			return referrers{entries: entries, byAPI: true}, err
 		}
 	}
 	known, err := taggedReferrers(ctx, repo, subject)
-	if list := repo.Traits().UntaggedReferrers; list != nil && err == nil {
+	if list := repo.Capabilities().UntaggedReferrers; list != nil && err == nil {
 		var untagged []ocispec.Descriptor
 		untagged, err = list(ctx, subject)
 		for _, d := range untagged {
@@ -122,7 +122,7 @@ type referrersList struct {
 // written the list concurrently. If the repository doesn't write tags atomically, add
 // reads the list again after a delay.
 func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, known referrers) error {
-	settled := l.repo.Traits().AtomicTags
+	settled := l.repo.Capabilities().AtomicTags
 	for range maxMerges {
 		missing := slices.DeleteFunc(slices.Clone(entries), func(e ocispec.Descriptor) bool { return known.has(e.Digest) })
 		switch {
@@ -135,11 +135,11 @@ func (l referrersList) add(ctx context.Context, entries []ocispec.Descriptor, kn
 			if err != nil && !errors.Is(err, ErrTagMoved) {
 				return err
 			}
-			settled = l.repo.Traits().AtomicTags
+			settled = l.repo.Capabilities().AtomicTags
 		case settled:
 			return nil
 		default:
-			if err := bounded.Pause(ctx, l.repo.Traits().ConfirmDelay); err != nil {
+			if err := bounded.Pause(ctx, l.repo.Capabilities().ConfirmDelay); err != nil {
 				return err
 			}
 			settled = true

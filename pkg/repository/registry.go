@@ -57,7 +57,7 @@ type Options struct {
 	// starts at half a second and doubles. Backoff applies to interrupted responses,
 	// because HTTP clients don't repeat requests after an interrupted response.
 	Backoff func(failed int) time.Duration
-	// ConfirmDelay is the value of [Traits.ConfirmDelay], which also applies to image
+	// ConfirmDelay is the value of [Capabilities.ConfirmDelay], which also applies to image
 	// layouts. If zero, it is half a second.
 	ConfirmDelay time.Duration
 	// Progress reports retried requests.
@@ -139,16 +139,16 @@ func (r *remoteRepository) String() string {
 	return r.remote.Reference.Registry + "/" + r.remote.Reference.Repository
 }
 
-// Traits returns the location of the repository and the optional operations that
+// Capabilities returns the location of the repository and the optional operations that
 // registries support.
-func (r *remoteRepository) Traits() Traits {
-	return Traits{
+func (r *remoteRepository) Capabilities() Capabilities {
+	return Capabilities{
 		Registry: r.remote.Reference.Registry, Name: r.remote.Reference.Repository,
 		ConfirmDelay: r.confirmDelay, Backoff: r.retrier.Backoff, Referrers: r.referrers, Mount: r.mount, Redirect: r.redirect, DeleteTag: r.deleteTag, DeleteManifest: r.deleteManifest, Missing: r.missing,
 	}
 }
 
-// missing implements [Traits.Missing].
+// missing implements [Capabilities.Missing].
 func (r *remoteRepository) missing() MissingFeatures {
 	return MissingFeatures{
 		BlobHead: r.noBlobHead.Load(), ManifestHead: r.noManifestHead.Load(), ManifestSize: r.noManifestSize.Load(),

@@ -18,7 +18,7 @@ import (
 // credentials don't permit it.
 var ErrTagNotDeleted = provider.Errorf(provider.Refused, "registry does not delete tags")
 
-// deleteTag implements [Traits.DeleteTag]. See
+// deleteTag implements [Capabilities.DeleteTag]. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#deleting-tags.
 func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	return r.retrier.Do(ctx, "deleting tag "+r.String()+":"+tag, func() error {
@@ -37,7 +37,7 @@ func (r *remoteRepository) deleteTag(ctx context.Context, tag string, was digest
 // delete a tagged manifest.
 const codeTagged = "GOOGLE_MANIFEST_DANGLING_TAG"
 
-// deleteManifest implements [Traits.DeleteManifest]. It checks the tag immediately
+// deleteManifest implements [Capabilities.DeleteManifest]. It checks the tag immediately
 // before it deletes the manifest. If the registry keeps the tag, deleteManifest deletes
 // the tag last, so that a run can still find the manifest after an interruption.
 // Registries that refuse to delete tagged manifests are an exception. See
@@ -112,5 +112,5 @@ func IsPermanent(err error) bool {
 	if ok && response.Status < http.StatusInternalServerError && response.Status != http.StatusTooManyRequests {
 		return true
 	}
-	return errors.Is(err, provider.ErrDenied) || ok && response.Status == http.StatusNotImplemented
+	return errors.Is(err, provider.ErrForbidden) || ok && response.Status == http.StatusNotImplemented
 }

@@ -117,20 +117,20 @@ func TestErrors(t *testing.T) {
 		text  string
 	}{
 		"401": {
-			registrytest.Refuse(401, "UNAUTHORIZED", "authentication required"), []error{provider.ErrDenied},
+			registrytest.Refuse(401, "UNAUTHORIZED", "authentication required"), []error{provider.ErrForbidden},
 			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "registry responded with 401 Unauthorized, UNAUTHORIZED: authentication required",
 		},
 		"403": {
-			registrytest.Refuse(403, "DENIED", "no"), []error{provider.ErrDenied},
+			registrytest.Refuse(403, "DENIED", "no"), []error{provider.ErrForbidden},
 			[]error{repository.ErrNotFound, repository.ErrNoRepository}, "registry responded with 403 Forbidden, DENIED: no",
 		},
 		"404 of a name": {
 			registrytest.Refuse(404, "NAME_UNKNOWN", "no such name"), []error{repository.ErrNoRepository, repository.ErrNotFound},
-			[]error{provider.ErrDenied}, "registry responded with 404 Not Found, NAME_UNKNOWN: no such name",
+			[]error{provider.ErrForbidden}, "registry responded with 404 Not Found, NAME_UNKNOWN: no such name",
 		},
 		"404 of a Harbor project": {
 			registrytest.Refuse(404, "NOT_FOUND", "project acme not found"), []error{repository.ErrNoRepository, repository.ErrNotFound},
-			[]error{provider.ErrDenied}, "registry responded with 404 Not Found, NOT_FOUND: project acme not found",
+			[]error{provider.ErrForbidden}, "registry responded with 404 Not Found, NOT_FOUND: project acme not found",
 		},
 		"404 of something else in Harbor": {
 			registrytest.Refuse(404, "NOT_FOUND", "artifact acme/thing:1.0.0 not found"), []error{repository.ErrNotFound},
@@ -138,18 +138,18 @@ func TestErrors(t *testing.T) {
 		},
 		"400 with a reason in the detail": {
 			refuseWith(400, `{"errors":[{"code":"MANIFEST_INVALID","message":"manifest invalid","detail":"unknown media type: x/y"}]}`), nil,
-			[]error{provider.ErrDenied, repository.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: unknown media type: x/y",
+			[]error{provider.ErrForbidden, repository.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: unknown media type: x/y",
 		},
 		"400 with a reason in an object": {
 			refuseWith(400, `{"errors":[{"code":"MANIFEST_INVALID","message":"manifest invalid","detail":{"message":"failed\nto parse"}}]}`), nil,
-			[]error{provider.ErrDenied, repository.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: failed to parse",
+			[]error{provider.ErrForbidden, repository.ErrNotFound}, "MANIFEST_INVALID: manifest invalid: failed to parse",
 		},
 		"429": {
 			registrytest.Refuse(429, "TOOMANYREQUESTS", "slow\ndown"), nil,
-			[]error{provider.ErrDenied, repository.ErrNotFound}, "registry responded with 429 Too Many Requests, TOOMANYREQUESTS: slow down",
+			[]error{provider.ErrForbidden, repository.ErrNotFound}, "registry responded with 429 Too Many Requests, TOOMANYREQUESTS: slow down",
 		},
 		"500 without words": {
-			origintest.Status(500), nil, []error{provider.ErrDenied, repository.ErrNotFound, repository.ErrNoRepository},
+			origintest.Status(500), nil, []error{provider.ErrForbidden, repository.ErrNotFound, repository.ErrNoRepository},
 			"registry responded with 500 Internal Server Error",
 		},
 		"very long": {
@@ -270,7 +270,7 @@ func TestNoCredentials(t *testing.T) {
 			_, statErr := s.open(t).Stat(t.Context(), blob("x").Descriptor)
 			pushErr := s.open(t).PushBlob(t.Context(), blob("x").Descriptor, streamed([]byte("x")))
 			for _, err := range []error{tagsErr, manifestErr, statErr, pushErr} {
-				if !errors.Is(err, provider.ErrDenied) || errors.Is(err, repository.ErrNotFound) {
+				if !errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNotFound) {
 					t.Error(err)
 				}
 			}
@@ -357,7 +357,7 @@ func TestChallengeAfterRedirect(t *testing.T) {
 		w.Header().Set("Www-Authenticate", `Basic realm="fishing"`)
 		w.WriteHeader(http.StatusUnauthorized)
 	})
-	if _, err := s.open(t).Blob(t.Context(), blob("content").Descriptor); !errors.Is(err, provider.ErrDenied) {
+	if _, err := s.open(t).Blob(t.Context(), blob("content").Descriptor); !errors.Is(err, provider.ErrForbidden) {
 		t.Error(err)
 	}
 	if n, authorized := elsewhere.requests(); n == 0 || authorized != 0 {

@@ -1,6 +1,6 @@
 // Package repository provides access to OCI repositories in registries and in image
 // layout directories. Both kinds implement [Repository] and declare their optional
-// operations in their [Traits].
+// operations in their [Capabilities].
 //
 // Use this package to inspect the content that a tag points to ([Inspect]), push a
 // packed release ([Push]), attach documents ([Attach]), or copy a release with
@@ -24,14 +24,14 @@ import (
 )
 
 // Reader reads from an OCI repository. Methods return [ErrNotFound] if content is
-// missing, [ErrNoRepository] if the repository is missing, and [provider.ErrDenied] if
+// missing, [ErrNoRepository] if the repository is missing, and [provider.ErrForbidden] if
 // access is denied. If a tag points to missing or damaged content, they return a
 // *[DanglingTagError].
 type Reader interface {
 	// String returns the name of the repository as used in messages.
 	String() string
-	// Traits returns the traits of the repository, which never change.
-	Traits() Traits
+	// Capabilities returns the capabilities of the repository, which never change.
+	Capabilities() Capabilities
 	// Tags returns all tags, in any order.
 	Tags(ctx context.Context) ([]string, error)
 	// Manifest reads a manifest or index by tag or digest, up to
@@ -55,7 +55,7 @@ type Repository interface {
 	PushManifest(ctx context.Context, m artifact.Blob) error
 	// PushTag stores a manifest under a tag if the tag still points to was. If was is
 	// empty, the tag must not exist. If the tag has changed, PushTag returns
-	// [ErrTagMoved]. [Traits.AtomicTags] reports whether the check and the write are
+	// [ErrTagMoved]. [Capabilities.AtomicTags] reports whether the check and the write are
 	// atomic.
 	PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error
 }

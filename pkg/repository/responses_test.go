@@ -40,7 +40,7 @@ func questions(t *testing.T) map[registrytest.Kind]func(context.Context, reposit
 			return err
 		},
 		registrytest.Referrers: func(ctx context.Context, r repository.Repository) error {
-			_, _, err := r.Traits().Referrers(ctx, b.Descriptor.Digest)
+			_, _, err := r.Capabilities().Referrers(ctx, b.Descriptor.Digest)
 			return err
 		},
 	}

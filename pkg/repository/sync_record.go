@@ -65,7 +65,7 @@ func pushSyncRecord(ctx context.Context, repo Repository, record artifact.SyncRe
 	if err != nil {
 		return err
 	}
-	err = pushMissing(ctx, repo, transfer.Retrier{Backoff: repo.Traits().Backoff}, config)
+	err = pushMissing(ctx, repo, transfer.Retrier{Backoff: repo.Capabilities().Backoff}, config)
 	if err != nil {
 		return err
 	}

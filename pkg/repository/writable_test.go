@@ -11,7 +11,7 @@ import (
 func TestWritableLayout(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := repository.NewLayout(filepath.Join(dir, "not", "there")).Traits().Writable(t.Context()); err != nil {
+	if err := repository.NewLayout(filepath.Join(dir, "not", "there")).Capabilities().Writable(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
@@ -21,7 +21,7 @@ func TestWritableLayout(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := repository.NewLayout(filepath.Join(file, "layout")).Traits().Writable(t.Context()); err == nil {
+	if err := repository.NewLayout(filepath.Join(file, "layout")).Capabilities().Writable(t.Context()); err == nil {
 		t.Error("a layout within a file is writable")
 	}
 }

@@ -264,17 +264,17 @@ func TestKnown(t *testing.T) {
 	s, events := open(t, dir, false)
 	const name = "registry.example.com/acme/x 1.2.3 linux_amd64"
 	zip, tree := keep(t, s, "a zip"), putTree(t, s, aPackage)
-	if got := s.Known(name); got != nil {
+	if got := s.CachedZips(name); got != nil {
 		t.Errorf("it knows %v", got)
 	}
-	first, second := store.Known{Zip: zip, Hashes: store.Hashes{H1: "h1:a"}}, store.Known{Zip: tree, Hashes: store.Hashes{Unpacked: "h1:b"}}
-	for _, k := range []store.Known{second, first, second} {
-		s.Remember(name, k)
+	first, second := store.CachedZip{Zip: zip, Hashes: store.Hashes{H1: "h1:a"}}, store.CachedZip{Zip: tree, Hashes: store.Hashes{Unpacked: "h1:b"}}
+	for _, k := range []store.CachedZip{second, first, second} {
+		s.RecordZip(name, k)
 	}
-	if diff := cmp.Diff([]store.Known{second, first}, s.Known(name)); diff != "" {
+	if diff := cmp.Diff([]store.CachedZip{second, first}, s.CachedZips(name)); diff != "" {
 		t.Error(diff)
 	}
-	if got := s.Known(name + "x"); got != nil {
+	if got := s.CachedZips(name + "x"); got != nil {
 		t.Errorf("it knows %v", got)
 	}
 	// Records of packages are removed when all of their zips have been removed.
@@ -282,7 +282,7 @@ func TestKnown(t *testing.T) {
 		t.Helper()
 		_, err := s.Prune(t.Context(), store.PruneOptions{})
 		must(t, err)
-		if got := s.Known(name); len(got) != want {
+		if got := s.CachedZips(name); len(got) != want {
 			t.Errorf("it knows %v, want %d", got, want)
 		}
 	}
@@ -291,14 +291,14 @@ func TestKnown(t *testing.T) {
 	must(t, os.RemoveAll(treePath(dir, tree)))
 	prune(0)
 	for i := range 100 {
-		s.Remember(name, store.Known{Zip: digest.FromString(string(rune('a' + i)))})
+		s.RecordZip(name, store.CachedZip{Zip: digest.FromString(string(rune('a' + i)))})
 	}
-	if got := len(s.Known(name)); got == 0 || got > 20 {
+	if got := len(s.CachedZips(name)); got == 0 || got > 20 {
 		t.Errorf("it remembers %d", got)
 	}
 	var none *store.Store
-	none.Remember(name, first)
-	if got := none.Known(name); got != nil {
+	none.RecordZip(name, first)
+	if got := none.CachedZips(name); got != nil {
 		t.Errorf("nothing knows %v", got)
 	}
 	events.check(t, 0, 0)

@@ -201,7 +201,7 @@ func touch(record string) {
 // checkSpace returns an error if the free space is less than size multiplied by times.
 // The store must not use disk space that the output needs.
 func (s *Store) checkSpace(size, times int64) error {
-	if err := atomicfile.CheckRoom(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
+	if err := atomicfile.CheckFreeSpace(s.dir, min(size, math.MaxInt64/times)*times); err != nil {
 		return fmt.Errorf("reserving disk space for other files: %w", err)
 	}
 	return nil

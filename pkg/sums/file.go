@@ -15,7 +15,7 @@ type File struct {
 	sums map[string]digest.Digest
 	// invalid contains the names whose lines are malformed or ambiguous. They are not in
 	// sums.
-	invalid map[string]flaw
+	invalid map[string]lineError
 }
 
 // New returns a document with the given file names and SHA-256 digests. Names must not

@@ -35,7 +35,7 @@ func Parse(data []byte) (File, error) {
 	if len(data) > maxFileSize {
 		return File{}, &FileError{Problem: fmt.Sprintf("exceeds %d bytes", maxFileSize)}
 	}
-	f := File{sums: map[string]digest.Digest{}, invalid: map[string]flaw{}}
+	f := File{sums: map[string]digest.Digest{}, invalid: map[string]lineError{}}
 	first := &FileError{Problem: "no files are listed"}
 	number := 0
 	for line := range strings.SplitSeq(string(data), "\n") {
@@ -45,7 +45,7 @@ func Parse(data []byte) (File, error) {
 			continue
 		}
 		if problem := f.add(name, sum); problem != "" {
-			f.markInvalid(name, flaw{number, problem})
+			f.markInvalid(name, lineError{number, problem})
 			if first.Line == 0 {
 				first = f.invalid[name].of(name)
 			}
@@ -97,16 +97,16 @@ func isChecksum(word string) bool {
 }
 
 // markInvalid records the first problem with a file and removes the file's checksum.
-func (f File) markInvalid(name string, why flaw) {
+func (f File) markInvalid(name string, why lineError) {
 	if _, known := f.invalid[name]; !known {
 		f.invalid[name] = why
 	}
 	delete(f.sums, name)
 }
 
-// flaw is a problem with a line. It is small, because a document can have hundreds of
+// lineError is a problem with a line. It is small, because a document can have hundreds of
 // thousands of malformed lines.
-type flaw struct {
+type lineError struct {
 	line    int
 	problem problem
 }
@@ -123,7 +123,7 @@ const (
 // maxShown is the maximum length of a name in an error.
 const maxShown = 200
 
-func (f flaw) of(name string) *FileError {
+func (f lineError) of(name string) *FileError {
 	return &FileError{Line: f.line, Problem: fmt.Sprintf("%.*q: %s", maxShown, name, f.problem)}
 }
 

@@ -21,9 +21,9 @@ type evaluation struct {
 	registryModule bool
 }
 
-// verify returns the verdict for a piece of evidence. If one signature is bad, the
+// verify returns the verdict for a signed document. If one signature is bad, the
 // verdict is bad. Otherwise, the strongest verdict applies.
-func (w evaluation) verify(e evidence) provider.Verdict {
+func (w evaluation) verify(e signedDocument) provider.Verdict {
 	if e.sums == nil || len(e.signatures) == 0 {
 		return provider.Verdict{Trust: provider.TrustUnsigned}
 	}
@@ -52,7 +52,7 @@ func (w evaluation) verify(e evidence) provider.Verdict {
 }
 
 // verdict returns the verdict for one signature.
-func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
+func (w evaluation) verdict(e signedDocument, s signaturePacket) provider.Verdict {
 	// 1. Find the key that made the signature. Keys in the keyring take precedence.
 	c := check(e.sums, s, w.policy.Keyring.keys)
 	inRing := c.key != nil
@@ -99,7 +99,7 @@ func (w evaluation) verdict(e evidence, s signaturePacket) provider.Verdict {
 
 // isTrusted reports whether the key that made a signature is trusted, and whether every
 // other key is untrusted.
-func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, e evidence) (trusted, exclusive bool) {
+func (w evaluation) isTrusted(c signatureCheck, s signaturePacket, inRing bool, e signedDocument) (trusted, exclusive bool) {
 	switch {
 	case w.policy.Mode == ModeOff:
 		return w.offered || inRing, false

@@ -52,7 +52,7 @@ func ParseRules(file string, data []byte) (Rules, error) {
 		rule, err := block.parse()
 		errs = append(errs, err)
 		if line, twice := seen[rule.Pattern]; twice && rule.Pattern != (provider.Pattern{}) {
-			errs = append(errs, stricthcl.Wrong(block.PatternRange, "duplicate pattern %s: already used on line %d", rule.Pattern, line))
+			errs = append(errs, stricthcl.Errorf(block.PatternRange, "duplicate pattern %s: already used on line %d", rule.Pattern, line))
 		}
 		seen[rule.Pattern] = block.PatternRange.Start.Line
 		rules = append(rules, rule)
@@ -66,7 +66,7 @@ func ParseRules(file string, data []byte) (Rules, error) {
 func (b ruleBlock) parse() (rule Rule, err error) {
 	var errs []error
 	if rule.Pattern, err = provider.ParsePattern(b.Pattern); err != nil {
-		errs = append(errs, stricthcl.Wrong(b.PatternRange, "%v", err))
+		errs = append(errs, stricthcl.Errorf(b.PatternRange, "%v", err))
 	}
 	if b.Fingerprints != nil {
 		rule.Fingerprints, err = readFingerprints(b.Fingerprints)
@@ -85,11 +85,11 @@ func (b ruleBlock) parse() (rule Rule, err error) {
 // readApproval reads the arguments approval and approval_keys.
 func (r *Rule) readApproval(b ruleBlock) (err error) {
 	if b.Approval == nil || b.ApprovalKeys == nil {
-		return stricthcl.Wrong(b.PatternRange, "approval and approval_keys must be used together")
+		return stricthcl.Errorf(b.PatternRange, "approval and approval_keys must be used together")
 	}
 	text, err := stricthcl.String(b.Approval.Name, b.Approval.Expr)
 	if err == nil && text != "signed" {
-		err = stricthcl.Wrong(b.Approval.Expr.Range(), "approval must be \"signed\"")
+		err = stricthcl.Errorf(b.Approval.Expr.Range(), "approval must be \"signed\"")
 	}
 	keys, wrong := readFingerprints(b.ApprovalKeys)
 	r.ApprovalKeys = keys
@@ -100,10 +100,10 @@ func readFingerprints(a *hcl.Attribute) (all []string, err error) {
 	err = stricthcl.Strings(a.Name, a.Expr, func(text string, at hcl.Range) error {
 		fingerprint, ok := parseFingerprint(text)
 		if !ok {
-			return stricthcl.Wrong(at, "invalid fingerprint: want 40 or 64 hexadecimal digits; shorter key IDs can be forged")
+			return stricthcl.Errorf(at, "invalid fingerprint: want 40 or 64 hexadecimal digits; shorter key IDs can be forged")
 		}
 		if slices.Contains(all, fingerprint) {
-			return stricthcl.Wrong(at, "duplicate fingerprint")
+			return stricthcl.Errorf(at, "duplicate fingerprint")
 		}
 		all = append(all, fingerprint)
 		return nil
@@ -124,7 +124,7 @@ func (r *Rule) readSince(a *hcl.Attribute) error {
 		return err
 	}
 	if r.SignedSince, err = provider.ParseVersion(text); err != nil {
-		return stricthcl.Wrong(a.Expr.Range(), "%v", err)
+		return stricthcl.Errorf(a.Expr.Range(), "%v", err)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func readAction(a *hcl.Attribute, into *action) error {
 		return err
 	}
 	if *into = action(text); !slices.Contains([]action{accept, warn, refuse}, *into) {
-		return stricthcl.Wrong(a.Expr.Range(), "%s must be accept, warn, or refuse", a.Name)
+		return stricthcl.Errorf(a.Expr.Range(), "%s must be accept, warn, or refuse", a.Name)
 	}
 	return nil
 }

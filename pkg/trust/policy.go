@@ -127,7 +127,7 @@ func (p Policy) VerifyOffered(ctx context.Context, r provider.Release) (provider
 func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) (provider.Verdict, error) {
 	// 1. Read the documents and signatures. Releases from other tools can contain
 	// separate checksums for each package.
-	all, err := evidenceOf(ctx, r)
+	all, err := signedDocumentsOf(ctx, r)
 	if err != nil {
 		return provider.Verdict{}, err
 	}
@@ -155,7 +155,7 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 }
 
 // rank orders verdicts from the weakest to the strongest. If a release has several pieces
-// of evidence, the weakest verdict applies. If a document has several signatures, the
+// signed documents, the weakest verdict applies. If a document has several signatures, the
 // strongest verdict applies.
 func rank(v provider.Verdict) int { return slices.Index(provider.Trusts, v.Trust) }
 

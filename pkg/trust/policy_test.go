@@ -161,9 +161,9 @@ func TestTrustedKeys(t *testing.T) {
 	}
 }
 
-// TestEvidenceOfEachPackage checks artifacts of other tools, in which each package has
+// TestDocumentsOfEachPackage checks artifacts of other tools, in which each package has
 // separate checksums. The weakest verdict applies.
-func TestEvidenceOfEachPackage(t *testing.T) {
+func TestDocumentsOfEachPackage(t *testing.T) {
 	t.Parallel()
 	whole := signed(t, world.signatures["rsa"], "rsa")
 	r := release(t)

@@ -52,7 +52,7 @@ func mergeFile(e Environment, name, place string, data []byte, t template.Templa
 		return after, err
 	}
 	files, err := Locate(e, "")
-	if err != nil || !slices.ContainsFunc(files, func(p Place) bool { return !p.Ignored && isSameFile(p.Path, place) }) {
+	if err != nil || !slices.ContainsFunc(files, func(p ConfigFile) bool { return !p.Ignored && isSameFile(p.Path, place) }) {
 		return after, err
 	}
 	for _, path := range files.Chosen() {

@@ -150,7 +150,7 @@ func ExampleRewrite() {
 		fmt.Println(err)
 		return
 	}
-	text, err := cliconfig.Rewrite(env, files, cliconfig.Mirrored{Dir: "/var/mirror", Providers: []provider.Address{null}, WorkDir: "/work"})
+	text, err := cliconfig.Rewrite(env, files, cliconfig.RewriteOptions{Dir: "/var/mirror", Providers: []provider.Address{null}, WorkDir: "/work"})
 	fmt.Print(string(text), err, "\n")
 	// Output:
 	// # Written by tofu-oci for one run of a program.

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Place is a potential location of the configuration.
-type Place struct {
+// ConfigFile is a potential location of the configuration.
+type ConfigFile struct {
 	Path string
 	// Why explains which rule defines the location.
 	Why string
@@ -29,10 +29,10 @@ type Place struct {
 
 // Files contains the locations of a configuration in order of precedence. It includes
 // locations that are not read.
-type Files []Place
+type Files []ConfigFile
 
 // Read reports whether the file is part of the configuration.
-func (p Place) Read() bool { return p.Chosen && p.Found }
+func (p ConfigFile) Read() bool { return p.Chosen && p.Found }
 
 // Chosen returns the paths of the files to read.
 func (f Files) Chosen() []string {
@@ -83,7 +83,7 @@ func Locate(e Environment, explicit string) (Files, error) {
 			files[0].Chosen = true
 			for _, p := range e.mainFiles() {
 				if p.Chosen {
-					files = append(files, Place{Path: p.Path, Why: "ignored because " + name + " is set", Found: true, Ignored: true})
+					files = append(files, ConfigFile{Path: p.Path, Why: "ignored because " + name + " is set", Found: true, Ignored: true})
 				}
 			}
 			return files, nil
@@ -102,7 +102,7 @@ func Locate(e Environment, explicit string) (Files, error) {
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".tfrc") || strings.HasSuffix(entry.Name(), ".tfrc.json") {
-			files = append(files, Place{Path: filepath.Join(path, entry.Name()), Why: "in the configuration directory", Found: true, Chosen: true})
+			files = append(files, ConfigFile{Path: filepath.Join(path, entry.Name()), Why: "in the configuration directory", Found: true, Chosen: true})
 		}
 	}
 	return files, nil
@@ -169,9 +169,9 @@ func (e Environment) directory() (looked Files, found bool) {
 }
 
 // look checks whether a path exists.
-func look(path, why string) Place {
+func look(path, why string) ConfigFile {
 	_, err := os.Stat(path)
-	p := Place{Path: path, Why: why, Found: err == nil}
+	p := ConfigFile{Path: path, Why: why, Found: err == nil}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		p.Err = err
 	}

@@ -159,7 +159,7 @@ func TestLocateIgnored(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t, "linux", map[string]string{"TF_CLI_CONFIG_FILE": "~/ci"}, "ci", ".tofurc", ".terraformrc")
 	files, err := cliconfig.Locate(m.env, "")
-	want := []cliconfig.Place{
+	want := []cliconfig.ConfigFile{
 		{Path: m.path("~/ci"), Why: "specified by TF_CLI_CONFIG_FILE", Found: true, Chosen: true},
 		{Path: m.path("~/.tofurc"), Why: "ignored because TF_CLI_CONFIG_FILE is set", Found: true, Ignored: true},
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Mirrored configures [Rewrite].
-type Mirrored struct {
+// RewriteOptions configures [Rewrite].
+type RewriteOptions struct {
 	// Dir is the absolute path of a filesystem_mirror.
 	Dir string
 	// Providers contains the providers that are installed only from Dir.
@@ -39,13 +39,13 @@ type Mirrored struct {
 // Rewrite returns a single configuration file for a program that installs some
 // providers, or all of them, from a directory. The file combines the user's files, but
 // every other method excludes these providers, and relative paths become absolute.
-// Rewrite omits blocks for OCI registries unless the field OCI of [Mirrored] is set. It
+// Rewrite omits blocks for OCI registries unless the field OCI of [RewriteOptions] is set. It
 // keeps unknown settings.
 //
 // The file can contain tokens. Rewrite returns the errors from [Read].
-func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
+func Rewrite(e Environment, files Files, m RewriteOptions) (text []byte, err error) {
 	defer recoverPanic("", &err)
-	w := rewriter{Mirrored: m, blocks: map[string][]placed{}}
+	w := rewriter{RewriteOptions: m, blocks: map[string][]placed{}}
 	// 1. Merge all files in the same way as OpenTofu.
 	read, err := files.read()
 	if err != nil {
@@ -73,7 +73,7 @@ func Rewrite(e Environment, files Files, m Mirrored) (text []byte, err error) {
 
 // rewriter collects the contents of files.
 type rewriter struct {
-	Mirrored
+	RewriteOptions
 	// settings contains arguments that can be set only once. protocols contains the
 	// arguments of registry_protocols, which are merged separately.
 	settings, protocols settings

@@ -38,7 +38,7 @@ func FuzzRewrite(f *testing.F) {
 		if err != nil {
 			return
 		}
-		written, err := cliconfig.Rewrite(env, files, cliconfig.Mirrored{WorkDir: "/"})
+		written, err := cliconfig.Rewrite(env, files, cliconfig.RewriteOptions{WorkDir: "/"})
 		if err != nil {
 			return // the text can't be written
 		}

@@ -18,7 +18,7 @@ import (
 )
 
 // rewrite rewrites a configuration whose files are in a new home directory.
-func rewrite(t *testing.T, files map[string]string, m cliconfig.Mirrored, providers ...string) (string, error) {
+func rewrite(t *testing.T, files map[string]string, m cliconfig.RewriteOptions, providers ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
 	for name, text := range files {
@@ -53,7 +53,7 @@ var onDrive = regexp.MustCompile(`"[A-Za-z]:[^"]*"`)
 func TestRewrite(t *testing.T) {
 	t.Parallel()
 	const null = "registry.terraform.io/hashicorp/null"
-	mirror := cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}
+	mirror := cliconfig.RewriteOptions{Dir: "/store/mirror", WorkDir: "work"}
 	left, err := provider.ParseAddress("a/left")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func TestRewrite(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		files map[string]string
-		into  cliconfig.Mirrored
+		into  cliconfig.RewriteOptions
 		want  string
 	}{
 		{"no configuration", nil, mirror, `provider_installation {
@@ -146,7 +146,7 @@ provider_installation {
   }
   direct {}
 }
-`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work"}, `plugin_cache_dir = "cache"
+`}, cliconfig.RewriteOptions{Dir: "/store/mirror", WorkDir: "work"}, `plugin_cache_dir = "cache"
 disable_checkpoint = true
 unknown_block "with" "labels" {
   number = 1.5
@@ -243,7 +243,7 @@ provider_installation {
   }
   direct {}
 }
-`}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true}, `credentials "example.com" {
+`}, cliconfig.RewriteOptions{Dir: "/store/mirror", Only: true}, `credentials "example.com" {
   token = "t"
 }
 provider_installation {
@@ -263,7 +263,7 @@ provider_installation {
   }
   direct {}
 }
-`}, cliconfig.Mirrored{Dir: "/store/mirror", WorkDir: "work", Only: true, Left: []provider.Address{left}}, `provider_installation {
+`}, cliconfig.RewriteOptions{Dir: "/store/mirror", WorkDir: "work", Only: true, Left: []provider.Address{left}}, `provider_installation {
   filesystem_mirror {
     path = "/store/mirror"
     exclude = ["registry.opentofu.org/a/left"]
@@ -276,7 +276,7 @@ provider_installation {
 `},
 		{"only the mirror and a plugin directory", map[string]string{
 			".terraform.d/plugins/registry.opentofu.org/a/left/1.0.0/linux_amd64/terraform-provider": "",
-		}, cliconfig.Mirrored{Dir: "/store/mirror", Only: true, Left: []provider.Address{left}}, `provider_installation {
+		}, cliconfig.RewriteOptions{Dir: "/store/mirror", Only: true, Left: []provider.Address{left}}, `provider_installation {
   filesystem_mirror {
     path = "/store/mirror"
     exclude = ["registry.opentofu.org/a/left"]
@@ -322,7 +322,7 @@ func TestRewriteIsEquivalent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := rewrite(t, map[string]string{".terraformrc": text}, cliconfig.Mirrored{})
+	got, err := rewrite(t, map[string]string{".terraformrc": text}, cliconfig.RewriteOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +375,7 @@ provider_installation {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := rewrite(t, map[string]string{name: text}, cliconfig.Mirrored{Dir: "/store/mirror", OCI: true}, "registry.terraform.io/hashicorp/null")
+		got, err := rewrite(t, map[string]string{name: text}, cliconfig.RewriteOptions{Dir: "/store/mirror", OCI: true}, "registry.terraform.io/hashicorp/null")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -405,7 +405,7 @@ func TestRewriteErrors(t *testing.T) {
 		"control":        `{"disable": "a` + `\u0000` + `b"}`,
 		"open interpola": `{"some_text": "${a"}`,
 	} {
-		if _, err := rewrite(t, map[string]string{".tofurc": text}, cliconfig.Mirrored{}); err == nil {
+		if _, err := rewrite(t, map[string]string{".tofurc": text}, cliconfig.RewriteOptions{}); err == nil {
 			t.Errorf("%s: no error", name)
 		} else if _, ok := errors.AsType[*stricthcl.Error](err); !ok {
 			t.Errorf("%s: error %v", name, err)

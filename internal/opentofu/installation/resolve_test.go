@@ -99,7 +99,7 @@ func TestVersions(t *testing.T) {
 		{"no methods", func(*testing.T, *world) []cliconfig.Method { return nil }, nil, is(provider.ErrProviderNotFound)},
 		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.locked(t)}
-		}, nil, is(provider.ErrDenied)},
+		}, nil, is(provider.ErrForbidden)},
 		{"a registry that rejects the name", respondsWith(400, "NAME_INVALID"), []string{"1.0.0"}, nil},
 		{"a registry with several errors, one for an unknown name", respondsWith(404, "MANIFEST_UNKNOWN", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
 		{"denied access and an unknown name", respondsWith(401, "UNAUTHORIZED", "NAME_UNKNOWN"), []string{"1.0.0"}, nil},
@@ -110,7 +110,7 @@ func TestVersions(t *testing.T) {
 		{"an origin that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Versions, origintest.Status(http.StatusForbidden), -1)
 			return []cliconfig.Method{w.packed(t, "packed", has{"1.0.0 " + haiku}), w.offer(t, nil)}
-		}, nil, is(provider.ErrDenied)},
+		}, nil, is(provider.ErrForbidden)},
 		{"a missing directory", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{{Kind: cliconfig.FilesystemMirror, Path: filepath.Join(w.root, "none")}, w.offer(t, has{"1.0.0 " + haiku})}
 		}, nil, is(fs.ErrNotExist)},
@@ -222,11 +222,11 @@ func TestRelease(t *testing.T) {
 		}, []string{haiku}, []string{haiku + " direct"}, nil},
 		{"a mirror that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.locked(t), w.offer(t, has{"1.0.0 " + haiku})}
-		}, []string{haiku}, nil, is(provider.ErrDenied)},
+		}, []string{haiku}, nil, is(provider.ErrForbidden)},
 		{"an origin that requires credentials", func(t *testing.T, w *world) []cliconfig.Method {
 			w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusUnauthorized), -1)
 			return []cliconfig.Method{w.offer(t, has{"1.0.0 " + haiku}), w.packed(t, "packed", has{"1.0.0 " + haiku})}
-		}, []string{haiku}, nil, is(provider.ErrDenied)},
+		}, []string{haiku}, nil, is(provider.ErrForbidden)},
 		{"a network mirror before the method", func(t *testing.T, w *world) []cliconfig.Method {
 			return []cliconfig.Method{w.serve(t, "network", has{"1.0.0 " + haiku}), w.offer(t, has{"1.0.0 " + haiku})}
 		}, []string{haiku}, []string{haiku + " network"}, nil},
@@ -380,7 +380,7 @@ func TestInstallationIsASource(t *testing.T) {
 	})
 }
 
-func TestEvidenceStaysWithItsPackages(t *testing.T) {
+func TestMetadataStaysWithItsPackages(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	i := install(t, w.options(block(w.push(t, "mirror", has{"1.0.0 " + plan9}), w.offer(t, has{"1.0.0 " + haiku}))))

@@ -37,7 +37,7 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 	return func(ctx context.Context, host svchost.Hostname) (token origin.Token, err error) {
 		token.Value = cmp.Or(fromEnv(host), config.Tokens[host].Reveal())
 		if _, isStated := config.Tokens[host]; isStated || token.Value != "" {
-			token.From = statedBy(host, fromEnv(host), token.Value)
+			token.From = tokenOrigin(host, fromEnv(host), token.Value)
 			return token, nil
 		}
 		helper, found := find()
@@ -51,8 +51,8 @@ func Tokens(config cliconfig.Config, env cliconfig.Environment, notFound func(no
 	}
 }
 
-// statedBy describes the source of a token that does not come from a helper.
-func statedBy(host svchost.Hostname, variable, token string) string {
+// tokenOrigin describes the source of a token that does not come from a helper.
+func tokenOrigin(host svchost.Hostname, variable, token string) string {
 	switch {
 	case variable != "":
 		name := "TF_TOKEN_" + strings.NewReplacer("-", "__", ".", "_").Replace(string(host))

@@ -352,7 +352,7 @@ func TestTokenIsRefused(t *testing.T) {
 		w.withToken()
 		w.handlers[name] = func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }
 		_, err := w.read(t, "1.2.3", haiku)
-		if !errors.Is(err, origin.ErrToken) || !errors.Is(err, provider.ErrDenied) || !strings.Contains(err.Error(), "the vault") {
+		if !errors.Is(err, origin.ErrToken) || !errors.Is(err, provider.ErrForbidden) || !strings.Contains(err.Error(), "the vault") {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

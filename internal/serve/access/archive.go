@@ -62,12 +62,12 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 // signed by one of the keys for this archive. The caller can read only releases that
 // are stored under the address in the token. As soon as the server knows the address
 // under which the release is stored, it must check with MayRead that this is the
-// address in the token. Errors wrap [ErrDenied].
+// address in the token. Errors wrap [ErrInvalidToken].
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	// 1. Check the form, because the decoder would accept line breaks.
 	bytes, err := tokenEncoding.DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || len(bytes) < nameAt || len(bytes) > maxToken || bytes[0] != tokenForm {
-		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: not a token for an archive", ErrInvalidToken)
 	}
 	// 2. Verify the HMAC. Always try all keys, so that the time doesn't depend on the
 	// key.
@@ -76,12 +76,12 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 		isValid = hmac.Equal(a.sign(key, bytes), bytes[macAt:nameAt]) || isValid
 	}
 	if !isValid {
-		return Caller{}, fmt.Errorf("%w: the token is for a different archive, or was signed with a different key", ErrDenied)
+		return Caller{}, fmt.Errorf("%w: the token is for a different archive, or was signed with a different key", ErrInvalidToken)
 	}
 	// 3. Check the expiry, which is trustworthy only after the verification.
 	name := string(bytes[nameAt:])
 	if expiry := binary.BigEndian.Uint64(bytes[expiresAt:]); uint64(max(time.Now().Unix(), 0)) >= expiry {
-		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrDenied, name, time.Unix(int64(min(expiry, 1<<40)), 0).UTC().Format(time.RFC3339))
+		return Caller{}, fmt.Errorf("%w: the token of %q expired at %s", ErrInvalidToken, name, time.Unix(int64(min(expiry, 1<<40)), 0).UTC().Format(time.RFC3339))
 	}
 	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }

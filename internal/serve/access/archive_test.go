@@ -77,7 +77,7 @@ func TestArchiveTokens(t *testing.T) {
 			t.Error(err)
 		}
 		time.Sleep(time.Second)
-		if got, err := key.Check(token, a); got.Name != "" || !errors.Is(err, access.ErrDenied) || !strings.Contains(err.Error(), `of "ci" expired at 2000-01-01T00:10:00Z`) {
+		if got, err := key.Check(token, a); got.Name != "" || !errors.Is(err, access.ErrInvalidToken) || !strings.Contains(err.Error(), `of "ci" expired at 2000-01-01T00:10:00Z`) {
 			t.Errorf("got %q, %v", got.Name, err)
 		}
 	})
@@ -89,7 +89,7 @@ func TestArchiveTokenScope(t *testing.T) {
 	token := key.Token(a, access.Caller{Name: "ci"}, time.Now().Add(time.Hour))
 	refused := func(name, token string, key access.ArchiveKey, a access.Archive) {
 		t.Helper()
-		if got, err := key.Check(token, a); got.Name != "" || got.MayRead(provider.Address{}) || !errors.Is(err, access.ErrDenied) {
+		if got, err := key.Check(token, a); got.Name != "" || got.MayRead(provider.Address{}) || !errors.Is(err, access.ErrInvalidToken) {
 			t.Errorf("%s: got %q, %v", name, got.Name, err)
 		} else if len(token) > 8 && strings.Contains(err.Error(), token[len(token)-8:]) {
 			t.Errorf("%s: the error contains the token: %v", name, err)

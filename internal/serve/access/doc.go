@@ -13,8 +13,8 @@ import "github.com/tofu-oci/tofu-oci/pkg/provider"
 var (
 	// ErrNoToken means that a token is required, but the request has no token.
 	ErrNoToken = provider.Errorf(provider.Denied, "a token is required")
-	// ErrDenied means that the token is unknown, invalid, or expired.
-	ErrDenied = provider.Errorf(provider.Denied, "invalid token")
+	// ErrInvalidToken means that the token is unknown, invalid, or expired.
+	ErrInvalidToken = provider.Errorf(provider.Denied, "invalid token")
 	// ErrUnavailable means that the token can't be verified, because its issuer's keys
 	// can't be fetched.
 	ErrUnavailable = provider.Errorf(provider.Transient, "the token cannot be verified at the moment")

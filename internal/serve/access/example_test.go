@@ -45,7 +45,7 @@ token "ci" {
 	rocket, _ := provider.ParseAddress("acme/rocket")
 	for _, bearer := range []string{token, "", "stolen"} {
 		caller, err := file.Get().Identify(context.Background(), bearer)
-		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.MayRead(rocket), errors.Is(err, access.ErrDenied))
+		fmt.Printf("%q may read it: %t; denied: %t\n", caller.Name, caller.MayRead(rocket), errors.Is(err, access.ErrInvalidToken))
 	}
 	// Output:
 	// "ci" may read it: true; denied: false

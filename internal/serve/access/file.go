@@ -81,7 +81,7 @@ func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 		return nil, err // required arguments can be nil
 	}
 	if len(f.Anonymous)+len(f.Tokens)+len(f.Issuers)+len(f.Hosts) == 0 {
-		return nil, stricthcl.Wrong(hcl.Range{Filename: name, Start: hcl.InitialPos},
+		return nil, stricthcl.Errorf(hcl.Range{Filename: name, Start: hcl.InitialPos},
 			`the file has no blocks; to let everyone read everything, write anonymous { allow = ["*/*/*"] }`)
 	}
 	r := &reader{rules: Rules{keys: keys}, lines: map[string]int{}}
@@ -121,7 +121,7 @@ func (r *reader) read(f file) error {
 // once returns an error if a setting is repeated.
 func (r *reader) once(setting string, pos hcl.Range) error {
 	if line, exists := r.lines[setting]; exists {
-		return stricthcl.Wrong(pos, "%s already exists on line %d", setting, line)
+		return stricthcl.Errorf(pos, "%s already exists on line %d", setting, line)
 	}
 	r.lines[setting] = pos.Start.Line
 	return nil
@@ -168,7 +168,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$`)
 // The label becomes the name of the block's callers.
 func (r *reader) name(name string, pos hcl.Range) error {
 	if !nameForm.MatchString(name) {
-		return stricthcl.Wrong(pos, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
+		return stricthcl.Errorf(pos, "invalid name %q: want up to 32 letters, digits, dots, dashes, and underscores", name)
 	}
 	return r.once("the name "+name, pos)
 }
@@ -202,12 +202,12 @@ func (r *reader) issuer(b issuerBlock) (err error) {
 			return err
 		}
 		if err := checkPublic(i.url, a); err != nil {
-			return stricthcl.Wrong(inner.Claims.Range(), "%v", err)
+			return stricthcl.Errorf(inner.Claims.Range(), "%v", err)
 		}
 		i.allow = append(i.allow, a)
 	}
 	if len(i.allow) == 0 {
-		return stricthcl.Wrong(b.Range, "the oidc block has no allow block, so it would reject every token")
+		return stricthcl.Errorf(b.Range, "the oidc block has no allow block, so it would reject every token")
 	}
 	r.rules.issuers = append(r.rules.issuers, i)
 	return nil
@@ -216,7 +216,7 @@ func (r *reader) issuer(b issuerBlock) (err error) {
 func (r *reader) host(b hostBlock) (err error) {
 	var h Host
 	if h.Name, err = provider.ParseHost(b.Name); err != nil {
-		return stricthcl.Wrong(b.NameRange, "%v", err)
+		return stricthcl.Errorf(b.NameRange, "%v", err)
 	}
 	if err := r.once("the host "+h.Name.ForDisplay(), b.NameRange); err != nil {
 		return err
@@ -245,7 +245,7 @@ func value[T any](name string, expr hcl.Expression, parse func(string) (T, error
 	}
 	v, err := parse(text)
 	if err != nil {
-		return none, stricthcl.Wrong(expr.Range(), "%s: %v", name, err)
+		return none, stricthcl.Errorf(expr.Range(), "%s: %v", name, err)
 	}
 	return v, nil
 }
@@ -276,10 +276,10 @@ func patterns[P interface {
 	err = stricthcl.Strings(name, expr, func(text string, pos hcl.Range) error {
 		pattern, err := parse(text)
 		if err != nil {
-			return stricthcl.Wrong(pos, "%v", err)
+			return stricthcl.Errorf(pos, "%v", err)
 		}
 		if slices.Contains(all, pattern) {
-			return stricthcl.Wrong(pos, "duplicate pattern %s", pattern)
+			return stricthcl.Errorf(pos, "duplicate pattern %s", pattern)
 		}
 		all = append(all, pattern)
 		return nil
@@ -291,7 +291,7 @@ func patterns[P interface {
 func claims(expr hcl.Expression) (all []claim, err error) {
 	pairs, diags := hcl.ExprMap(expr)
 	if diags.HasErrors() || len(pairs) == 0 {
-		return nil, stricthcl.Wrong(expr.Range(), "invalid claims: want { NAME = \"VALUE\", … } with at least one claim")
+		return nil, stricthcl.Errorf(expr.Range(), "invalid claims: want { NAME = \"VALUE\", … } with at least one claim")
 	}
 	for _, pair := range pairs {
 		var c claim
@@ -299,7 +299,7 @@ func claims(expr hcl.Expression) (all []claim, err error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(all, func(other claim) bool { return other.name == c.name }) {
-			return nil, stricthcl.Wrong(pair.Key.Range(), "duplicate claim %s", c.name)
+			return nil, stricthcl.Errorf(pair.Key.Range(), "duplicate claim %s", c.name)
 		}
 		if _, notList := hcl.ExprList(pair.Value); notList.HasErrors() {
 			var text string
@@ -320,7 +320,7 @@ func claims(expr hcl.Expression) (all []claim, err error) {
 // add adds an accepted value.
 func (c *claim) add(text string, pos hcl.Range) error {
 	if err := checkValue(text); err != nil {
-		return stricthcl.Wrong(pos, "%v", err)
+		return stricthcl.Errorf(pos, "%v", err)
 	}
 	c.values = append(c.values, text)
 	return nil

@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil && !errors.Is(err, access.ErrNoToken) || none.Name != "" {
 			t.Errorf("without a token: %+v, %v", none, err)
 		}
-		if _, err := rules.Identify(t.Context(), "no token of any file"); rules.AllowAll() || !errors.Is(err, access.ErrDenied) {
+		if _, err := rules.Identify(t.Context(), "no token of any file"); rules.AllowAll() || !errors.Is(err, access.ErrInvalidToken) {
 			t.Errorf("open: %t, with a wrong token: %v", rules.AllowAll(), err)
 		}
 		for _, h := range rules.Hosts {
@@ -43,7 +43,7 @@ func FuzzParse(f *testing.F) {
 func FuzzArchiveToken(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, filename, name string) {
 		key, a := access.NewArchiveKey(), rocket(t)
-		if got, err := key.Check(text, a); got.Name != "" || got.MayRead(provider.Address{}) || !errors.Is(err, access.ErrDenied) {
+		if got, err := key.Check(text, a); got.Name != "" || got.MayRead(provider.Address{}) || !errors.Is(err, access.ErrInvalidToken) {
 			t.Errorf("%q is accepted: %q, %v", text, got.Name, err)
 		}
 		a.Filename = filename

@@ -32,7 +32,7 @@ func TestIssuerKeyRotation(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.accepts(t, "the old key, an hour later", sign(t, old, nil))
 		synctest.Wait()
-		w.refuses(t, "the revoked key", sign(t, old, nil), access.ErrDenied)
+		w.refuses(t, "the revoked key", sign(t, old, nil), access.ErrInvalidToken)
 		w.accepts(t, "the new key", sign(t, next, nil))
 	})
 }
@@ -53,7 +53,7 @@ func TestIssuerRequestLimit(t *testing.T) {
 				forged := forger
 				forged.ID = fmt.Sprint("key ", i, " ", j)
 				token := sign(t, forged, nil)
-				all.Go(func() { w.refuses(t, "forged token", token, access.ErrDenied) })
+				all.Go(func() { w.refuses(t, "forged token", token, access.ErrInvalidToken) })
 			}
 			all.Wait()
 			time.Sleep(time.Second)
@@ -67,7 +67,7 @@ func TestIssuerRequestLimit(t *testing.T) {
 		// Tokens of unknown issuers cause no requests.
 		before := w.Requests()
 		time.Sleep(time.Hour / 2)
-		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), access.ErrDenied)
+		w.refuses(t, "of another issuer", sign(t, forger, map[string]any{"iss": "http://169.254.169.254"}), access.ErrInvalidToken)
 		if got := w.Requests(); got != before {
 			t.Errorf("%d further requests to the issuer", got-before)
 		}
@@ -162,7 +162,7 @@ func TestBadIssuers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)
 		w.Misbehave(keys, respond(strings.Replace(one, "RS256", "RS512", 1)))
-		w.refuses(t, "a key for RS512", sign(t, key, nil), access.ErrDenied)
+		w.refuses(t, "a key for RS512", sign(t, key, nil), access.ErrInvalidToken)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key)

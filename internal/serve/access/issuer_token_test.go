@@ -52,7 +52,7 @@ func TestClaimsAsText(t *testing.T) {
 				w.accepts(t, claim, token)
 				return
 			}
-			w.refuses(t, claim, token, access.ErrDenied)
+			w.refuses(t, claim, token, access.ErrInvalidToken)
 		})
 	}
 }
@@ -100,7 +100,7 @@ func TestVerifyRefuses(t *testing.T) {
 			"claims, a list":    parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte("[]")) + "." + parts[2],
 			"claims, deep":      parts[0] + "." + base64.RawURLEncoding.EncodeToString([]byte(strings.Repeat("[", 5000))) + "." + parts[2],
 		} {
-			w.refuses(t, name, token, access.ErrDenied)
+			w.refuses(t, name, token, access.ErrInvalidToken)
 			if _, err := w.rules.Identify(t.Context(), token); err != nil && (strings.Contains(err.Error(), parts[2]) || strings.Contains(err.Error(), parts[1])) {
 				t.Errorf("%s: the error contains the token: %v", name, err)
 			}
@@ -146,7 +146,7 @@ func TestTokensWithoutKeyID(t *testing.T) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, key, other)
-		w.refuses(t, "two RSA keys", sign(t, nameless, nil), access.ErrDenied)
+		w.refuses(t, "two RSA keys", sign(t, nameless, nil), access.ErrInvalidToken)
 	})
 }
 

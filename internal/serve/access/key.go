@@ -79,17 +79,17 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 		}
 		switch {
 		case err != nil || len(key) < keySize:
-			return ArchiveKey{}, stricthcl.Wrong(pos, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
+			return ArchiveKey{}, stricthcl.Errorf(pos, "invalid key: want at least 64 hexadecimal digits, as printed by openssl rand -hex 32")
 		case len(distinct) < minDistinct:
-			return ArchiveKey{}, stricthcl.Wrong(pos, "the key is not random")
+			return ArchiveKey{}, stricthcl.Errorf(pos, "the key is not random")
 		case len(k.keys) == maxKeys:
-			return ArchiveKey{}, stricthcl.Wrong(pos, "the file contains more than %d keys", maxKeys)
+			return ArchiveKey{}, stricthcl.Errorf(pos, "the file contains more than %d keys", maxKeys)
 		}
 		k.keys = append(k.keys, key)
 	}
 	if len(k.keys) == 0 {
 		pos.Start.Line = 1
-		return ArchiveKey{}, stricthcl.Wrong(pos, "the file contains no key")
+		return ArchiveKey{}, stricthcl.Errorf(pos, "the file contains no key")
 	}
 	return k, nil
 }

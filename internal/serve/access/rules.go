@@ -65,7 +65,7 @@ func (r *Rules) AllowAll() bool { return r == nil }
 
 // Identify returns the caller for a bearer token. If the request has no token, bearer
 // is empty. Callers with a token can also read everything that is readable without a
-// token. Identify returns [ErrNoToken], [ErrDenied], and [ErrUnavailable], wrapped with
+// token. Identify returns [ErrNoToken], [ErrInvalidToken], and [ErrUnavailable], wrapped with
 // a reason, and the context's error.
 //
 // Identify rejects an invalid token even if no token is required, so that the token's
@@ -107,16 +107,16 @@ func (r *Rules) caller(name string, g grant) Caller {
 // issuerCaller returns the caller for an issuer's token.
 func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error) {
 	if len(r.issuers) == 0 {
-		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches", ErrDenied, len(r.tokens))
+		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches", ErrInvalidToken, len(r.tokens))
 	}
 	// 1. Find the claimed issuer.
 	token, err := parseIssuerToken(bearer)
 	if err != nil {
-		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches, and %w", ErrDenied, len(r.tokens), err)
+		return Caller{}, fmt.Errorf("%w: none of the %d token blocks matches, and %w", ErrInvalidToken, len(r.tokens), err)
 	}
 	index := slices.IndexFunc(r.issuers, func(i issuer) bool { return i.url == token.Issuer })
 	if index < 0 {
-		return Caller{}, fmt.Errorf("%w: no oidc block for issuer %.200q", ErrDenied, token.Issuer)
+		return Caller{}, fmt.Errorf("%w: no oidc block for issuer %.200q", ErrInvalidToken, token.Issuer)
 	}
 	// 2. Verify the token.
 	i := r.issuers[index]
@@ -125,7 +125,7 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 		return Caller{}, err
 	}
 	if err := token.check(keys, i.audience); err != nil {
-		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrDenied, i.name, err)
+		return Caller{}, fmt.Errorf("%w: oidc %q: %w", ErrInvalidToken, i.name, err)
 	}
 	// 3. Determine what the caller can read.
 	name := i.name
@@ -139,7 +139,7 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 		}
 	}
 	if granted.isEmpty() {
-		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q matches the claims of %s", ErrDenied, i.name, callerName(name))
+		return Caller{}, fmt.Errorf("%w: no allow block of oidc %q matches the claims of %s", ErrInvalidToken, i.name, callerName(name))
 	}
 	return r.caller(name, granted), nil
 }

@@ -27,7 +27,7 @@ func TestRulesDenyByDefault(t *testing.T) {
 			t.Errorf("%s: everything is allowed", name)
 		}
 		is(t, rules, "", "", "", access.ErrNoToken)
-		is(t, rules, "anything", "", "", access.ErrDenied)
+		is(t, rules, "anything", "", "", access.ErrInvalidToken)
 	}
 	everyone := rulesOf(t, host+"anonymous { allow = [\"*/*/*\"] }", access.Options{})
 	is(t, everyone, "", "", "null rocket secret", nil)
@@ -56,16 +56,16 @@ token "dev" {
 	is(t, rules, devToken, "dev", "null rocket secret", nil)
 	is(t, rules, "", "", "", access.ErrNoToken)
 	for _, wrong := range []string{ciToken[:63], ciToken + "\n", strings.ToUpper(ciToken), hashed(ciToken), "a", strings.Repeat("a", 1<<20), "a.b.c", ".."} {
-		is(t, rules, wrong, "", "", access.ErrDenied)
+		is(t, rules, wrong, "", "", access.ErrInvalidToken)
 	}
 	// Callers with a token can also read public providers.
 	rules = rulesOf(t, `anonymous { allow = ["hashicorp/*"] }`+tokens, access.Options{})
 	is(t, rules, "", "", "null", nil)
 	is(t, rules, ciToken, "ci", "null rocket", nil)
-	is(t, rules, "wrong", "", "", access.ErrDenied)
+	is(t, rules, "wrong", "", "", access.ErrInvalidToken)
 	rules = rulesOf(t, `anonymous { allow = ["hashicorp/*"] }`, access.Options{})
 	is(t, rules, "", "", "null", nil)
-	is(t, rules, "wrong", "", "", access.ErrDenied)
+	is(t, rules, "wrong", "", "", access.ErrInvalidToken)
 }
 
 const issuers = `
@@ -138,13 +138,13 @@ func TestClaims(t *testing.T) {
 		} {
 			token := signed(t, key, test.claims)
 			if test.providers == "" {
-				is(t, rules, token, "", "", access.ErrDenied)
+				is(t, rules, token, "", "", access.ErrInvalidToken)
 				continue
 			}
 			is(t, rules, token, name, test.providers, nil)
 		}
-		is(t, rules, signed(t, key, map[string]any{"iss": "http://localhost:8082"}), "", "", access.ErrDenied)
-		is(t, rules, signed(t, key, map[string]any{"repository_owner": "acme", "ref": "refs/heads/main", "aud": "other"}), "", "", access.ErrDenied)
+		is(t, rules, signed(t, key, map[string]any{"iss": "http://localhost:8082"}), "", "", access.ErrInvalidToken)
+		is(t, rules, signed(t, key, map[string]any{"repository_owner": "acme", "ref": "refs/heads/main", "aud": "other"}), "", "", access.ErrInvalidToken)
 	})
 }
 

@@ -87,12 +87,12 @@ func TestReload(t *testing.T) {
 		}
 		// 1. The file contains a different token, but has the same size.
 		w.write(t, withToken(devToken))
-		is(t, w.Get(), devToken, "", "", access.ErrDenied) // not checked yet
+		is(t, w.Get(), devToken, "", "", access.ErrInvalidToken) // not checked yet
 		if reported := w.after(); len(reported) != 1 || reported[0] != nil {
 			t.Errorf("got reports %v", reported)
 		}
 		is(t, w.Get(), devToken, "ci", "rocket", nil)
-		is(t, w.Get(), ciToken, "", "", access.ErrDenied)
+		is(t, w.Get(), ciToken, "", "", access.ErrInvalidToken)
 		if err := os.Rename(w.path, w.path+".away"); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestReloadFailsClosed(t *testing.T) {
 				}
 				is(t, w.Get(), "", "", "", access.ErrNoToken)
 				if test.accepted {
-					is(t, w.Get(), ciToken, "", "", access.ErrDenied)
+					is(t, w.Get(), ciToken, "", "", access.ErrInvalidToken)
 				} else {
 					is(t, w.Get(), ciToken, "ci", "rocket", nil)
 				}

@@ -18,9 +18,9 @@ type Version struct {
 	Protocols []string `json:"protocols,omitempty"`
 	// Packages are sorted by platform.
 	Packages []Package `json:"packages"`
-	// Evidence contains the verification metadata for all packages: checksums,
+	// Documents contains the verification metadata for all packages: checksums,
 	// signatures, and keys.
-	Evidence []Document `json:"evidence,omitempty"`
+	Documents []Document `json:"documents,omitempty"`
 	Assessment
 	// Lock is the provider block for a dependency lock file.
 	Lock string `json:"lock,omitempty"`

@@ -72,7 +72,7 @@ func TestPages(t *testing.T) {
 		"provider": {
 			`<time datetime="2026-03-01T12:00:00Z">2026-03-01</time>`, "3 on darwin, haiku, linux", "123.5 MB", ">Broken<", "missing index",
 			"Pending approval", `href="/tofu/providers/registry.example.com/acme/rocket/1.60.0"`, "https://tofu.example.com/mirror/", `href="?page=3"`,
-			"tofu-oci promote &#39;acme/rocket@2.0.0&#39;", "evidence: checksums, signature", "younger than 7d", ">Terraform<", "Lock entry", "~/.terraformrc",
+			"tofu-oci promote &#39;acme/rocket@2.0.0&#39;", "documents: checksums, signature", "younger than 7d", ">Terraform<", "Lock entry", "~/.terraformrc",
 		},
 		"version": {
 			"zh:0123456789abcdef", "h1:47DEQpj8HBSa&#43;/", "/documents/sha256:" + hexDigits + `" download>SBOM</a>`, "provider &#34;registry.example.com/acme/rocket&#34;",
@@ -201,7 +201,7 @@ func TestPageSize(t *testing.T) {
 		}
 	}
 	for range 100 {
-		v.Evidence, v.Referrers = append(v.Evidence, document), append(v.Referrers, document)
+		v.Documents, v.Referrers = append(v.Documents, document), append(v.Referrers, document)
 		v.Findings = append(v.Findings, finding.Finding{Severity: finding.Severity(long), Code: long, Message: long, Remedy: finding.Remedy{Hint: long, Command: long}})
 		v.Protocols, v.Verdict.Warnings = append(v.Protocols, long), append(v.Verdict.Warnings, long)
 		v.Verdict.Keys = append(v.Verdict.Keys, long)

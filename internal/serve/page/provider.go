@@ -12,7 +12,7 @@ type Provider struct {
 	api.Provider
 	// Lock is the lock file block for the newest version. It is empty if unknown.
 	Lock string
-	// Waiting contains the pending versions of [api.Provider] with their evidence. Held
+	// Waiting contains the pending versions of [api.Provider] with their documents. Held
 	// contains the versions that the last run of sync held back.
 	Waiting []PendingVersion
 	Held    []ListedVersion
@@ -21,13 +21,13 @@ type Provider struct {
 // PendingVersion is a version that is pending approval.
 type PendingVersion struct {
 	api.VersionRef
-	Evidence []api.Document
+	Documents []api.Document
 	// Promote is the command that approves the version.
 	Promote string
 }
 
-// Kinds returns the kinds of the evidence as text, such as "checksums, signature".
-func (p PendingVersion) Kinds() string { return kindsOf(p.Evidence) }
+// Kinds returns the kinds of the documents as text, such as "checksums, signature".
+func (p PendingVersion) Kinds() string { return kindsOf(p.Documents) }
 
 // Provider renders the page of a provider with its versions.
 func (f Frame) Provider(p Provider, position Pagination) ([]byte, error) {
@@ -102,9 +102,9 @@ func (f Frame) ModuleVersion(v ModuleVersion) ([]byte, error) {
 	return render("module-version", struct {
 		head
 		assessed
-		V        ModuleVersion
-		Use      []tab
-		Evidence listPart[api.Document]
+		V         ModuleVersion
+		Use       []tab
+		Documents listPart[api.Document]
 	}{f.moduleHead(v.Module, " "+v.Version, Pagination{}), assess(v.Assessment, v.Problem), v, use, firstOf(v.Documents, maxEntries)})
 }
 

@@ -66,7 +66,7 @@ func versions(n int) page.Provider {
 
 // pending returns a pending version.
 func pending(version string) page.PendingVersion {
-	p := page.PendingVersion{VersionRef: release(version), Promote: "tofu-oci promote 'acme/rocket@" + version + "' --to 'ghcr.io/acme/mirror/{type}'", Evidence: []api.Document{document("checksums", "SHA256SUMS"), document("signature", "SHA256SUMS.sig")}}
+	p := page.PendingVersion{VersionRef: release(version), Promote: "tofu-oci promote 'acme/rocket@" + version + "' --to 'ghcr.io/acme/mirror/{type}'", Documents: []api.Document{document("checksums", "SHA256SUMS"), document("signature", "SHA256SUMS.sig")}}
 	p.Status = api.StatusPending
 	return p
 }
@@ -95,7 +95,7 @@ func version(n int) page.Version {
 			URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{document("sbom", name+".spdx.json"), document("signature", name+".sig")},
 		})
 	}
-	v.Evidence = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
+	v.Documents = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
 	v.Referrers = []api.Document{document("provenance", "provenance.intoto.jsonl")}
 	v.Decisions = []api.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Key: strings.Repeat("AB12", 10)}}
 	return v
@@ -130,7 +130,7 @@ func moduleVersion(m page.Module, v page.Version) page.ModuleVersion {
 	return page.ModuleVersion{Published: v.Published, Promote: v.Promote, ModuleRelease: api.ModuleRelease{
 		Module: m.ModuleRef, Installation: v.Installation, Assessment: v.Assessment, Requirement: v.Requirement, ModuleVersion: api.ModuleVersion{
 			Version: v.VersionRef.Version, Tag: v.Tag, Status: v.Status, Digest: v.Digest, Zip: v.Digest, Size: 1234, Problem: v.Problem, Subdirectory: v.Tag,
-			Source: v.Digest, Revision: v.Digest, Origin: v.Digest, ZipURL: v.URL, Documents: v.Evidence,
+			Source: v.Digest, Revision: v.Digest, Origin: v.Digest, ZipURL: v.URL, Documents: v.Documents,
 		},
 	}}
 }

@@ -82,13 +82,13 @@ func (f Frame) Version(v Version, page int) ([]byte, error) {
 	return render("version", struct {
 		head
 		assessed
-		V        Version
-		Use      []tab
-		Packages []shownPackage
-		Evidence listPart[api.Document]
+		V         Version
+		Use       []tab
+		Packages  []shownPackage
+		Documents listPart[api.Document]
 	}{
 		f.head(v.Provider.Namespace+"/"+v.Provider.Type+" "+v.VersionRef.Version, f.ProviderPath(v.Provider, v.VersionRef.Version), position),
-		assess(v.Assessment, v.Problem), v, use, shown, firstOf(v.Evidence, maxEntries),
+		assess(v.Assessment, v.Problem), v, use, shown, firstOf(v.Documents, maxEntries),
 	})
 }
 

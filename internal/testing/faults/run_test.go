@@ -64,7 +64,7 @@ func (w *world) complete(t *testing.T, f flow) {
 func saysWhy(err error) bool {
 	return is[*provider.TransientError](err) || is[*provider.StatusError](err) || is[*repository.ResponseError](err) ||
 		is[*repository.Error](err) || is[*sums.MismatchError](err) || is[*sums.SizeError](err) || errors.Is(err, httpclient.ErrDowngrade) ||
-		provider.KindOf(err) == provider.Transient || errors.Is(err, provider.ErrDenied)
+		provider.KindOf(err) == provider.Transient || errors.Is(err, provider.ErrForbidden)
 }
 
 func is[E error](err error) bool {

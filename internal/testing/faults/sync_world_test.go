@@ -322,16 +322,16 @@ func (r gated) PushTag(ctx context.Context, b artifact.Blob, tag string, was dig
 	return r.gate.pass(func() error { return r.Repository.PushTag(ctx, b, tag, was) })
 }
 
-func (r gated) Traits() repository.Traits {
-	traits := r.Repository.Traits()
-	deleteTag, deleteManifest := traits.DeleteTag, traits.DeleteManifest
-	traits.DeleteTag = func(ctx context.Context, tag string, was digest.Digest) error {
+func (r gated) Capabilities() repository.Capabilities {
+	capabilities := r.Repository.Capabilities()
+	deleteTag, deleteManifest := capabilities.DeleteTag, capabilities.DeleteManifest
+	capabilities.DeleteTag = func(ctx context.Context, tag string, was digest.Digest) error {
 		return r.gate.pass(func() error { return deleteTag(ctx, tag, was) })
 	}
-	traits.DeleteManifest = func(ctx context.Context, d digest.Digest, tag string) error {
+	capabilities.DeleteManifest = func(ctx context.Context, d digest.Digest, tag string) error {
 		return r.gate.pass(func() error { return deleteManifest(ctx, d, tag) })
 	}
-	return traits
+	return capabilities
 }
 
 // state maps a target's tags to digests.

@@ -32,7 +32,7 @@ type Source struct {
 	tags    tags
 
 	// listings caches the tags of each repository.
-	listings repository.Listings
+	listings repository.TagCache
 
 	mu sync.Mutex
 	// repos contains the open repositories, which reuse connections and tokens.
@@ -237,7 +237,7 @@ func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecisi
 		return nil, provider.ErrWrongSource
 	}
 	if located.decided {
-		return repository.Personal(located.decisions, located.repo, r, located.index), nil
+		return repository.HumanDecisions(located.decisions, located.repo, r, located.index), nil
 	}
 	return repository.DecisionsAbout(ctx, located.repo, r, located.index)
 }

@@ -82,9 +82,9 @@ func TestOCIStat(t *testing.T) {
 	}
 }
 
-// TestOCISharesEvidence checks that documents in all manifests are fetched and returned
+// TestOCISharesDocuments checks that documents in all manifests are fetched and returned
 // only once.
-func TestOCISharesEvidence(t *testing.T) {
+func TestOCISharesDocuments(t *testing.T) {
 	t.Parallel()
 	m := newMirror(t, false)
 	a := m.foreign()
@@ -296,8 +296,8 @@ func retitled(title string) func(*mirror, *artifactOf) {
 	}
 }
 
-// TestOCIDamagedEvidence checks truncated and corrupt documents.
-func TestOCIDamagedEvidence(t *testing.T) {
+// TestOCIDamagedDocuments checks truncated and corrupt documents.
+func TestOCIDamagedDocuments(t *testing.T) {
 	t.Parallel()
 	patience.SkipIfShort(t)
 	for name, test := range map[string]struct {
@@ -420,10 +420,10 @@ func TestOCIDenied(t *testing.T) {
 	for _, kind := range []registrytest.Kind{registrytest.Tags, registrytest.ManifestGet} {
 		m.registry.Misbehave(kind, registrytest.Refuse(403, "DENIED", "no"), -1)
 	}
-	if _, err := m.source().Versions(t.Context(), m.address); !errors.Is(err, provider.ErrDenied) || errors.Is(err, provider.ErrProviderNotFound) {
+	if _, err := m.source().Versions(t.Context(), m.address); !errors.Is(err, provider.ErrForbidden) || errors.Is(err, provider.ErrProviderNotFound) {
 		t.Error(err)
 	}
-	if _, err := m.source().Release(t.Context(), m.address, m.version); !errors.Is(err, provider.ErrDenied) || errors.Is(err, provider.ErrVersionNotFound) {
+	if _, err := m.source().Release(t.Context(), m.address, m.version); !errors.Is(err, provider.ErrForbidden) || errors.Is(err, provider.ErrVersionNotFound) {
 		t.Error(err)
 	}
 }

@@ -172,10 +172,10 @@ func (a *artifactOf) put(t *testing.T) {
 func lose(t *testing.T, repo repository.Repository, registry *registrytest.Registry, d digest.Digest) {
 	t.Helper()
 	if registry != nil {
-		registry.Delete(t, repo.Traits().Name, d.String())
+		registry.Delete(t, repo.Capabilities().Name, d.String())
 		return
 	}
-	path, err := repo.Traits().BlobPath(d)
+	path, err := repo.Capabilities().BlobPath(d)
 	if err == nil {
 		err = os.Remove(path)
 	}

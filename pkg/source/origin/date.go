@@ -72,8 +72,8 @@ func notAfterResponse(t time.Time, doc httpclient.Document) time.Time {
 	return t
 }
 
-// statedBy returns the latest date in the package documents.
-func statedBy(ds []description) (latest time.Time) {
+// publicationDate returns the latest date in the package documents.
+func publicationDate(ds []description) (latest time.Time) {
 	for _, d := range ds {
 		if d.published.After(latest) {
 			latest = d.published

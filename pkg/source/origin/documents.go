@@ -115,8 +115,8 @@ func (s *Source) common(ctx context.Context, urls []*url.URL, limit int64) (file
 
 var errDifferentDocuments = errors.New("the platforms of the release refer to different documents")
 
-// ring contains the distinct keys of a release.
-type ring struct {
+// keySet contains the distinct keys of a release.
+type keySet struct {
 	mu   sync.Mutex
 	keys map[unique.Handle[string]]bool
 	size int
@@ -124,7 +124,7 @@ type ring struct {
 
 // add adds keys. It returns an error as soon as the keys exceed maxRing, even if other
 // documents are still being read.
-func (r *ring) add(keys []unique.Handle[string]) error {
+func (r *keySet) add(keys []unique.Handle[string]) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.keys == nil {

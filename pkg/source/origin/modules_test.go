@@ -83,7 +83,7 @@ func TestModulesRefuse(t *testing.T) {
 		"plain HTTP":       {origintest.Module{JSON: map[string]any{"location": "http://example.org/a.zip", "use_registry_credentials": true}}, nil, "want https", nil},
 		"huge response":    {origintest.Module{JSON: strings.Repeat("a", 1<<17)}, nil, "exceeds 65536 bytes", nil},
 		"wrong type":       {origintest.Module{JSON: []any{}}, nil, "invalid JSON response", nil},
-		"access denied":    {origintest.Module{}, origintest.Status(403), "403 Forbidden", provider.ErrDenied},
+		"access denied":    {origintest.Module{}, origintest.Status(403), "403 Forbidden", provider.ErrForbidden},
 		"a web page":       {origintest.Module{}, origintest.Document("text/html", "<html>"), "", origin.ErrPage},
 		"temporary errors": {origintest.Module{}, origintest.Status(503), "503", nil},
 	} {

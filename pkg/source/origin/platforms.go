@@ -173,7 +173,7 @@ func (q query) summed(ctx context.Context, d description) ([]provider.Platform, 
 func (q query) all(ctx context.Context, platforms []provider.Platform) (described, error) {
 	platforms = provider.SortPlatforms(platforms)
 	descriptions, missing := make([]description, len(platforms)), make([]error, len(platforms))
-	keys := &ring{}
+	keys := &keySet{}
 	err := schedule.All(ctx, maxDocuments, platforms, func(ctx context.Context, i int, platform provider.Platform) (err error) {
 		descriptions[i], err = q.source.describe(ctx, packageKey{q.address, q.version, platform}, q.listed)
 		if _, isMissing := errors.AsType[*provider.PlatformError](err); isMissing {

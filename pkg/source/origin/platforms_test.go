@@ -119,10 +119,10 @@ func TestRegistryUnlistedFailures(t *testing.T) {
 	w.offer(t, lists["null"])
 	w.origin.Misbehave(origintest.Package, origintest.Status(http.StatusForbidden), -1)
 	_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
-	if !errors.Is(err, provider.ErrDenied) {
+	if !errors.Is(err, provider.ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := w.source().Capabilities().Platforms(t.Context(), w.address, version(t, "1.2.3")); !errors.Is(err, provider.ErrDenied) {
+	if _, err := w.source().Capabilities().Platforms(t.Context(), w.address, version(t, "1.2.3")); !errors.Is(err, provider.ErrForbidden) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -55,8 +55,8 @@ type file struct {
 // thousand packages.
 const maxRemembered = 16 << 20
 
-// remembered caches responses for a lifetime and limits the memory for them.
-type remembered struct {
+// cachedProtocol caches responses for a lifetime and limits the memory for them.
+type cachedProtocol struct {
 	protocol
 	services  memo.Memo[svchost.Hostname, service]
 	listings  memo.Memo[provider.Address, listing]
@@ -72,7 +72,7 @@ type keptFile struct {
 
 // remember returns a caching decorator. If lifetime is zero, entries never expire.
 func remember(p protocol, lifetime time.Duration) protocol {
-	return &remembered{
+	return &cachedProtocol{
 		protocol:  p,
 		services:  memo.Memo[svchost.Hostname, service]{Lifetime: lifetime},
 		listings:  memo.Memo[provider.Address, listing]{Lifetime: lifetime},
@@ -81,19 +81,19 @@ func remember(p protocol, lifetime time.Duration) protocol {
 	}
 }
 
-func (r *remembered) discover(ctx context.Context, host svchost.Hostname) (service, error) {
+func (r *cachedProtocol) discover(ctx context.Context, host svchost.Hostname) (service, error) {
 	return r.services.Get(ctx, host, func(ctx context.Context) (service, error) {
 		return r.protocol.discover(ctx, host)
 	})
 }
 
-func (r *remembered) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
+func (r *cachedProtocol) versions(ctx context.Context, registry service, a provider.Address) (listing, error) {
 	return r.listings.Get(ctx, a, func(ctx context.Context) (listing, error) {
 		return r.protocol.versions(ctx, registry, a)
 	})
 }
 
-func (r *remembered) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
+func (r *cachedProtocol) describe(ctx context.Context, registry service, key packageKey, version listed) (description, error) {
 	return r.packages.Get(ctx, key, func(ctx context.Context) (description, error) {
 		return r.protocol.describe(ctx, registry, key, version)
 	})
@@ -101,7 +101,7 @@ func (r *remembered) describe(ctx context.Context, registry service, key package
 
 // document requests a small file and interns its text, because registries can sign the
 // URL of the same file differently for each platform.
-func (r *remembered) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
+func (r *cachedProtocol) document(ctx context.Context, at *url.URL, limit int64) (file, error) {
 	kept, err := r.documents.Get(ctx, at.String(), func(ctx context.Context) (keptFile, error) {
 		f, err := r.protocol.document(ctx, at, limit)
 		return keptFile{unique.Make(string(f.text)), f.modified}, err

@@ -53,7 +53,7 @@ func (s *Source) Release(ctx context.Context, a provider.Address, v provider.Ver
 	}
 	r.Omitted = found.omitted(r.Platforms())
 	r.Protocols = provider.SortProtocols(r.Protocols)
-	r.Published = cmp.Or(version.published, statedBy(descriptions), about.modified)
+	r.Published = cmp.Or(version.published, publicationDate(descriptions), about.modified)
 	return r, nil
 }
 

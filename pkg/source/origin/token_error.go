@@ -9,13 +9,13 @@ import (
 )
 
 // ErrToken is wrapped by errors from requests whose token the registry rejected. These
-// errors also wrap [provider.ErrDenied].
+// errors also wrap [provider.ErrForbidden].
 var ErrToken = provider.Errorf(provider.Denied, "the registry rejected the token")
 
 // ErrNoToken is wrapped by errors from requests that were denied because no token is
 // configured. Clients never send a token when they request checksums, signatures, and
 // archives, so errors from such requests don't wrap it. These errors also wrap
-// [provider.ErrDenied].
+// [provider.ErrForbidden].
 var ErrNoToken = provider.Errorf(provider.Denied, "the registry requires a token")
 
 // noTokenError adds [ErrNoToken] to an error without changing its message.
@@ -34,7 +34,7 @@ func (t Token) Authorize(h http.Header) {
 // request that would have contained the token, if the server denied access.
 func (t Token) Refused(err error) error {
 	switch {
-	case !errors.Is(err, provider.ErrDenied):
+	case !errors.Is(err, provider.ErrForbidden):
 		return err
 	case t.Value == "":
 		return noTokenError{err}

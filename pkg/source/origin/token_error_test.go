@@ -27,7 +27,7 @@ func TestNoTokenForFiles(t *testing.T) {
 			if kind == origintest.Zip && err == nil {
 				_, _, err = src.Open(t.Context(), r.Packages[0])
 			}
-			if !errors.Is(err, provider.ErrDenied) || errors.Is(err, origin.ErrToken) || errors.Is(err, origin.ErrNoToken) {
+			if !errors.Is(err, provider.ErrForbidden) || errors.Is(err, origin.ErrToken) || errors.Is(err, origin.ErrNoToken) {
 				t.Errorf("%s with the token %q: %v", kind, token, err)
 			}
 		}
@@ -48,7 +48,7 @@ func TestRegistryRefusesAToken(t *testing.T) {
 					return origin.Token{Value: token, From: "the vault"}, nil
 				}
 				_, err := w.source().Release(t.Context(), w.address, version(t, "1.2.3"))
-				if refused := errors.Is(err, origin.ErrToken); refused != (token != "") || errors.Is(err, origin.ErrNoToken) == refused || refused && !strings.Contains(err.Error(), "the vault") || !errors.Is(err, provider.ErrDenied) {
+				if refused := errors.Is(err, origin.ErrToken); refused != (token != "") || errors.Is(err, origin.ErrNoToken) == refused || refused && !strings.Contains(err.Error(), "the vault") || !errors.Is(err, provider.ErrForbidden) {
 					t.Error(err)
 				}
 			})

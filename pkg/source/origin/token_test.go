@@ -50,7 +50,7 @@ func TestRegistryNeedsAToken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, origintest.Options{Token: "t0ken"})
 	_, err := w.source().Versions(t.Context(), w.address)
-	if !errors.Is(err, provider.ErrDenied) {
+	if !errors.Is(err, provider.ErrForbidden) {
 		t.Errorf("without a token: %v", err)
 	}
 	w.options.Token = func(_ context.Context, h svchost.Hostname) (origin.Token, error) {

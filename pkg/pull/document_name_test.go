@@ -7,7 +7,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 )
 
-func TestIsEvidenceName(t *testing.T) {
+func TestIsDocumentName(t *testing.T) {
 	t.Parallel()
 	a := nouns.Address(t, "hashicorp/time")
 	const stem = "terraform-provider-time"
@@ -18,7 +18,7 @@ func TestIsEvidenceName(t *testing.T) {
 		stem + "_1.0.0_linux_amd64.spdx.json", stem + "_1.0.0_SHA256SUMS.sigstore.json", stem + "_1.0.0_linux_amd64.zip.sigstore.json", stem + "_1.0.0_linux_amd64.zip.sbom.json", stem + "_1.0.0.cdx.json",
 		stem + ".spdx.json", stem + ".intoto.jsonl", stem + "_1.0.0_manifest.json",
 	} {
-		if !pull.IsEvidenceName(name, a) {
+		if !pull.IsDocumentName(name, a) {
 			t.Errorf("%q: got false, want true", name)
 		}
 	}
@@ -29,7 +29,7 @@ func TestIsEvidenceName(t *testing.T) {
 		stem + "_1.0.0_SHA256SUMS.xyz.sig", stem + "_1.0.0_SHA256SUMS.1234567.sig", stem + "_1.0.0_SHA256SUMS..sig", stem + "_SHA256SUMS.72D7468F.72D7468F.sig",
 		"SHA256SUMS", "spdx.json", stem + "_../x.spdx.json", stem + "_1.0.0_SHA256SUMS ", stem + "_a\nb.spdx.json", "x/" + stem + ".spdx.json",
 	} {
-		if pull.IsEvidenceName(name, a) {
+		if pull.IsDocumentName(name, a) {
 			t.Errorf("%q: got true, want false", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package sealed
+package offline
 
 // StartOn is like [Start], but serves on the given listener.
 var StartOn = start

@@ -28,9 +28,9 @@ func installedIn(t *testing.T, root string) []installedModule {
 	return installed.Modules
 }
 
-// TestMirrorClosure mirrors everything that a configuration requires. OpenTofu then
+// TestMirrorDependencies mirrors everything that a configuration requires. OpenTofu then
 // installs the same modules from the tofu-oci server.
-func TestMirrorClosure(t *testing.T) {
+func TestMirrorDependencies(t *testing.T) {
 	t.Parallel()
 	// 1. A module registry and a configuration
 	origin := serveModuleOrigin(t, nestedModules)

@@ -19,14 +19,14 @@ import (
 // blobs, which are small, but not zips.
 const maxShared = 64 << 10
 
-// memory caches facts about repositories for all releases of a [Publisher], so that
+// runCache caches facts about repositories for all releases of a [Publisher], so that
 // concurrent releases share one request. It caches the provider of a repository, its
 // tags, small blobs that exist, and blobs that were sent. Missing blobs are always
 // requested again. Blobs in image layouts are also requested again, because another run
 // can delete them.
-type memory struct {
+type runCache struct {
 	owners memo.Memo[ownedBy, struct{}]
-	tags   repository.Listings
+	tags   repository.TagCache
 	blobs  memo.Memo[storedBlob, int64]
 	sent   memo.Memo[storedBlob, struct{}]
 	// written contains the tags that this Publisher has written since it listed the
@@ -51,7 +51,7 @@ type storedTag struct{ repository, tag string }
 
 // checkOwner calls [repository.CheckOwner], and caches success for each repository and
 // provider.
-func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
+func (m *runCache) checkOwner(ctx context.Context, repo repository.Repository, a provider.Address, aliases provider.Aliases) error {
 	_, err := m.owners.Get(ctx, ownedBy{repo.String(), a}, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, repository.CheckOwner(schedule.WithoutReservation(ctx), repo, a, aliases...) // other releases wait for the result
 	})
@@ -60,18 +60,18 @@ func (m *memory) checkOwner(ctx context.Context, repo repository.Repository, a p
 
 // Reader returns a repository with sorted tags that are requested only once.
 func (p *Publisher) Reader(repo repository.Reader) repository.Reader {
-	return p.memory.tags.Reader(repo)
+	return p.cache.tags.Reader(repo)
 }
 
 // Repository is like Reader, but also returns a repository that can be written. Releases of
 // this Publisher find the tags that are written to it.
 func (p *Publisher) Repository(repo repository.Repository) repository.Repository {
-	return p.memory.of(repo)
+	return p.cache.of(repo)
 }
 
 // once returns a function that sends each blob to a repository only once.
-func (m *memory) once(repo repository.Repository) repository.Once {
-	if repo.Traits().BlobPath != nil {
+func (m *runCache) once(repo repository.Repository) repository.Once {
+	if repo.Capabilities().BlobPath != nil {
 		return nil
 	}
 	return func(ctx context.Context, blob digest.Digest, send func(context.Context) error) error {
@@ -84,7 +84,7 @@ func (m *memory) once(repo repository.Repository) repository.Once {
 
 // forgetSent removes the blobs that were sent to a repository from the cache. It is
 // called after a failure, because the registry might have lost a blob.
-func (m *memory) forgetSent(repo repository.Repository) {
+func (m *runCache) forgetSent(repo repository.Repository) {
 	for _, key := range m.sent.Keys() {
 		if key.repository == repo.String() {
 			m.sent.Forget(key)
@@ -93,41 +93,43 @@ func (m *memory) forgetSent(repo repository.Repository) {
 }
 
 // of returns a repository that uses this cache.
-func (m *memory) of(repo repository.Repository) repository.Repository { return remembered{repo, m} }
+func (m *runCache) of(repo repository.Repository) repository.Repository {
+	return cachedRepository{repo, m}
+}
 
-type remembered struct {
+type cachedRepository struct {
 	repository.Repository
-	memory *memory
+	cache *runCache
 }
 
-func (r remembered) Tags(ctx context.Context) ([]string, error) {
-	return r.memory.tags.Tags(ctx, r.Repository)
+func (r cachedRepository) Tags(ctx context.Context) ([]string, error) {
+	return r.cache.tags.Tags(ctx, r.Repository)
 }
 
-func (r remembered) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
-	if r.Traits().BlobPath != nil {
+func (r cachedRepository) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
+	if r.Capabilities().BlobPath != nil {
 		return r.Repository.Stat(ctx, d)
 	}
 	key := storedBlob{r.String(), d.Digest}
-	size, err := r.memory.blobs.Get(ctx, key, func(ctx context.Context) (int64, error) { return r.Repository.Stat(ctx, d) })
+	size, err := r.cache.blobs.Get(ctx, key, func(ctx context.Context) (int64, error) { return r.Repository.Stat(ctx, d) })
 	if size > maxShared {
-		r.memory.blobs.Forget(key)
+		r.cache.blobs.Forget(key)
 	}
 	return size, err
 }
 
 // PushBlob pushes a blob. It removes the blob from the cache, because the cached size
 // might be wrong.
-func (r remembered) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
-	defer r.memory.blobs.Forget(storedBlob{r.String(), d.Digest})
+func (r cachedRepository) PushBlob(ctx context.Context, d ocispec.Descriptor, content io.Reader) error {
+	defer r.cache.blobs.Forget(storedBlob{r.String(), d.Digest})
 	return r.Repository.PushBlob(ctx, d, content)
 }
 
 // PushTag writes a tag and caches that it exists.
-func (r remembered) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
+func (r cachedRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	err := r.Repository.PushTag(ctx, m, tag, was)
 	if err == nil {
-		r.memory.written.Put(storedTag{r.String(), tag}, struct{}{})
+		r.cache.written.Put(storedTag{r.String(), tag}, struct{}{})
 	}
 	return err
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 )
 
-// Sealed makes a command install only selected providers, and modules only from
+// Offline makes a command install only selected providers, and modules only from
 // specified module registries. The user's hosts, credentials, and installation methods
 // don't apply, except dev_overrides. For the command and the providers, environment
 // variables specify a proxy that blocks the network. This is not a sandbox, because
 // programs can ignore the variables.
-type Sealed struct {
+type Offline struct {
 	// Modules maps hosts of module registries to the URLs of their modules.v1 services.
 	Modules map[svchost.Hostname]string
 	// Proxy is the URL of a proxy that rejects all requests.
@@ -25,8 +25,8 @@ type Sealed struct {
 	Fetch func(ctx context.Context, c configuration.Call, terraform bool) (configuration.Package, error)
 }
 
-// complete sets the options for a sealed run.
-func (s *Sealed) complete(o Options) Options {
+// complete sets the options for an offline run.
+func (s *Offline) complete(o Options) Options {
 	reading := o.Reading
 	o.Reading = func(terraform bool) configuration.Options {
 		r := reading(terraform)
@@ -41,7 +41,7 @@ func (s *Sealed) complete(o Options) Options {
 
 // environment returns an environment whose proxy rejects all requests. git uses only
 // local repositories.
-func (s *Sealed) environment(environ []string) []string {
+func (s *Offline) environment(environ []string) []string {
 	set := []string{"GIT_ALLOW_PROTOCOL=file", "CHECKPOINT_DISABLE=1"}
 	for name, value := range map[string]string{"HTTP_PROXY": s.Proxy, "HTTPS_PROXY": s.Proxy, "ALL_PROXY": s.Proxy, "NO_PROXY": "127.0.0.1,localhost"} {
 		set = append(set, name+"="+value, strings.ToLower(name)+"="+value)

@@ -16,9 +16,9 @@ import (
 // request was sent. In other paths, HOST is the host in the address.
 const ownHost = "-"
 
-// view is a set of providers or modules: the repositories to read, and the aliases that
+// providerSet is a set of providers or modules: the repositories to read, and the aliases that
 // apply.
-type view struct {
+type providerSet struct {
 	from    []repositoryTemplate
 	aliases provider.Aliases
 	// as overrides the host of every address, and the host of stored releases is ignored.
@@ -27,7 +27,7 @@ type view struct {
 }
 
 // views contains the providers and the modules of a host.
-type views struct{ providers, modules *view }
+type views struct{ providers, modules *providerSet }
 
 // repositoryTemplate is a [template.Template] or a [template.ModuleTemplate].
 type repositoryTemplate interface {
@@ -37,8 +37,8 @@ type repositoryTemplate interface {
 	Redacted() string
 }
 
-func newView[T repositoryTemplate](from []T, as svchost.Hostname, aliases provider.Aliases) *view {
-	v := &view{as: as, aliases: aliases}
+func newView[T repositoryTemplate](from []T, as svchost.Hostname, aliases provider.Aliases) *providerSet {
+	v := &providerSet{as: as, aliases: aliases}
 	for _, t := range from {
 		v.from = append(v.from, t)
 	}
@@ -125,7 +125,7 @@ func (s *Server) locate(x *exchange) error {
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	x.query = query{view: v, address: a, origin: exact, shown: a, host: string(host)}
+	x.query = query{providerSet: v, address: a, origin: exact, shown: a, host: string(host)}
 	x.query.shown.Host = cmp.Or(host, a.Host)
 	if host == "" || v.as != "" && !isModule { // links to providers of other published hosts are not supported
 		x.query.host = ownHost

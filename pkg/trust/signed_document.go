@@ -20,8 +20,8 @@ const (
 	maxReleaseKeys, maxReleaseKeyCount = 2 << 20, 100
 )
 
-// evidence contains a document, its signatures, and the keys of the release.
-type evidence struct {
+// signedDocument contains a document, its signatures, and the keys of the release.
+type signedDocument struct {
 	sums       []byte
 	signatures []namedSignature
 	keys       openpgp.EntityList
@@ -37,17 +37,17 @@ type namedSignature struct {
 	content []byte
 }
 
-// evidenceOf reads the evidence of a release. It returns one piece of evidence for all
+// signedDocumentsOf reads the signed documents of a release. It returns one for all
 // packages or, if the packages have separate documents, one piece for each package.
-func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
+func signedDocumentsOf(ctx context.Context, r provider.Release) ([]signedDocument, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
-		e, err := readEvidence(ctx, r.Documents, r.Packages...)
-		return []evidence{e}, err
+		e, err := readSignedDocument(ctx, r.Documents, r.Packages...)
+		return []signedDocument{e}, err
 	}
-	var all []evidence
+	var all []signedDocument
 	for _, p := range r.Packages {
 		documents := slices.Concat(r.Documents, p.Documents)
-		e, err := readEvidence(ctx, documents, p)
+		e, err := readSignedDocument(ctx, documents, p)
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func evidenceOf(ctx context.Context, r provider.Release) ([]evidence, error) {
 	return all, nil
 }
 
-func readEvidence(ctx context.Context, documents []provider.Document, packages ...provider.Package) (e evidence, err error) {
+func readSignedDocument(ctx context.Context, documents []provider.Document, packages ...provider.Package) (e signedDocument, err error) {
 	for _, d := range documents {
 		if d.Scope != provider.ScopeRelease {
 			continue

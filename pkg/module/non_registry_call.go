@@ -15,9 +15,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// DirectCall is a call that a CLI configuration cannot redirect, because the module is
+// NonRegistryCall is a call that a CLI configuration cannot redirect, because the module is
 // not in a module registry or because the call cannot be resolved.
-type DirectCall struct {
+type NonRegistryCall struct {
 	// Address is the address of the call, such as "module.network.module.dns".
 	Address string `json:"address"`
 	// Source is the source without credentials and arguments. It is empty if the source
@@ -40,7 +40,7 @@ type DirectCall struct {
 }
 
 // String describes the call in a sentence without a period.
-func (d DirectCall) String() string {
+func (d NonRegistryCall) String() string {
 	reason := d.Reason
 	if d.IsUnread {
 		reason = "the requirements of the module are unknown, because " + reason
@@ -51,8 +51,8 @@ func (d DirectCall) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", d.File, d.Line, d.Address, reason)
 }
 
-// addDirect adds a call to the list.
-func (c *Closure) addDirect(call configuration.Call, d DirectCall) {
+// addNonRegistryCall adds a call to the list.
+func (c *Dependencies) addNonRegistryCall(call configuration.Call, d NonRegistryCall) {
 	d.Address, d.File, d.Line = call.Address, call.Position.File, call.Position.Line
 	d.Source = redacted(call.Source)
 	if key := call.Position.String(); c.direct[key].Address == "" {
@@ -69,11 +69,11 @@ func redacted(source string) string {
 	return httpclient.RedactText(source)
 }
 
-// fetchDirect fetches the package for a call whose source is not in a module registry.
+// fetchNonRegistryCall fetches the package for a call whose source is not in a module registry.
 // If the source is not supported, the package is empty.
-func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (configuration.Package, error) {
+func (c *Dependencies) fetchNonRegistryCall(ctx context.Context, call configuration.Call) (configuration.Package, error) {
 	unread := func(reason string) (configuration.Package, error) {
-		c.addDirect(call, DirectCall{Reason: reason, IsUnread: true})
+		c.addNonRegistryCall(call, NonRegistryCall{Reason: reason, IsUnread: true})
 		return configuration.Package{}, nil
 	}
 	l, err := parseLocation(origin.Location{Source: shorthand.ReplaceAllString(call.Source, "git::https://$1.git$2")})
@@ -81,7 +81,7 @@ func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (con
 		return unread("tofu-oci does not support this source")
 	}
 	_, hasPassword := l.url.User.Password()
-	d := DirectCall{Reason: "a CLI configuration cannot redirect URLs"}
+	d := NonRegistryCall{Reason: "a CLI configuration cannot redirect URLs"}
 	switch {
 	case hasPassword || l.url.User != nil && l.url.Scheme != "ssh":
 		return unread("the source contains credentials")
@@ -101,7 +101,7 @@ func (c *Closure) fetchDirect(ctx context.Context, call configuration.Call) (con
 	if err != nil {
 		return configuration.Package{}, err
 	}
-	c.addDirect(call, d)
+	c.addNonRegistryCall(call, d)
 	name, _, _ := strings.Cut(strings.TrimPrefix(httpclient.RedactText(l.url.String()), "https://"), "?")
 	if l.ref != "" {
 		name += "@" + l.ref

@@ -1,4 +1,4 @@
-package sealed_test
+package offline_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
+	"github.com/tofu-oci/tofu-oci/internal/offline"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
-	"github.com/tofu-oci/tofu-oci/internal/sealed"
 	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -25,7 +25,7 @@ const address = "registry.opentofu.org/acme/vpc/aws"
 
 // start starts a run with a bundle that contains two versions of a module. The run's
 // server is on the given network.
-func start(t *testing.T, network *memnet.Network) *sealed.Run {
+func start(t *testing.T, network *memnet.Network) *offline.Run {
 	t.Helper()
 	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
 	for _, text := range []string{"1.0.0", "1.1.0"} {
@@ -49,7 +49,7 @@ func start(t *testing.T, network *memnet.Network) *sealed.Run {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	r, err := sealed.StartOn(network.Listen("127.0.0.1:8080"), b, nil, nil)
+	r, err := offline.StartOn(network.Listen("127.0.0.1:8080"), b, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// evidence contains the metadata that clients of the registry protocol use to verify a
+// verificationMetadata contains the metadata that clients of the registry protocol use to verify a
 // package. The signature was made by the release's author or by this server.
-type evidence struct {
+type verificationMetadata struct {
 	protocols []string
 	// filename is the file name of the zip in the checksums.
 	filename        string
@@ -37,7 +37,7 @@ type evidence struct {
 	omitReason string
 }
 
-func (e evidence) weight() int64 {
+func (e verificationMetadata) weight() int64 {
 	weight := len(e.sums) + len(e.signature) + len(e.omitReason)
 	for _, k := range e.keys {
 		weight += len(k.ASCIIArmor)
@@ -45,61 +45,61 @@ func (e evidence) weight() int64 {
 	return int64(weight)
 }
 
-// evidenceFor returns the evidence for a package.
-func (s *Server) evidenceFor(ctx context.Context, q query, i index, p provider.Platform) (evidence, error) {
+// metadataFor returns the verification metadata of a package.
+func (s *Server) metadataFor(ctx context.Context, q query, i index, p provider.Platform) (verificationMetadata, error) {
 	if !i.HasPlatform(p) {
-		return evidence{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
+		return verificationMetadata{}, &provider.PlatformError{Address: q.address, Version: i.version, Wanted: p, Have: i.Index.Platforms()}
 	}
-	fetch := func(ctx context.Context) (evidence, error) {
-		e, err := s.repos.readEvidence(ctx, q, i, p)
+	fetch := func(ctx context.Context) (verificationMetadata, error) {
+		e, err := s.repos.readMetadata(ctx, q, i, p)
 		if e.omitReason != "" {
 			s.options.Events.onOmitted(q.address, i.version, e.omitReason)
 		}
 		return e, err
 	}
-	e, state, err := s.repos.evidence.get(ctx, i.key(q, p), fetch)
+	e, state, err := s.repos.metadata.get(ctx, i.key(q, p), fetch)
 	if e.omitReason != "" && state.age >= negativeAge { // the problem might have been fixed
-		e, _, err = s.repos.evidence.getWithin(ctx, i.key(q, p), negativeAge, fetch)
+		e, _, err = s.repos.metadata.getWithin(ctx, i.key(q, p), negativeAge, fetch)
 	}
 	return e, err
 }
 
-// readEvidence reads the evidence for a package from its artifact.
-func (rc *repositoryCache) readEvidence(ctx context.Context, q query, i index, p provider.Platform) (evidence, error) {
+// readMetadata reads the verification metadata of a package from its artifact.
+func (rc *repositoryCache) readMetadata(ctx context.Context, q query, i index, p provider.Platform) (verificationMetadata, error) {
 	// 1. Read the package and its documents. If they are invalid, omit the package.
 	deeper, err := i.InspectMore(ctx, i.repo, repository.DepthManifests, p)
 	if err != nil {
-		return evidence{}, err
+		return verificationMetadata{}, err
 	}
 	r, err := oci.FromInspection(ctx, i.repo, deeper, q.address, i.version, []provider.Platform{p})
 	if isInvalidContent(err) {
-		return evidence{omitReason: fmt.Sprintf("the artifact is inconsistent: %v", err)}, nil
+		return verificationMetadata{omitReason: fmt.Sprintf("the artifact is inconsistent: %v", err)}, nil
 	}
 	if err != nil {
-		return evidence{}, err
+		return verificationMetadata{}, err
 	}
 	// 2. Verify the signature.
-	return rc.evidenceOf(ctx, r)
+	return rc.metadataOf(ctx, r)
 }
 
-// evidenceOf returns the evidence for the first package of a release.
-func (rc *repositoryCache) evidenceOf(ctx context.Context, r provider.Release) (evidence, error) {
+// metadataOf returns the verification metadata of the first package of a release.
+func (rc *repositoryCache) metadataOf(ctx context.Context, r provider.Release) (verificationMetadata, error) {
 	// Use only the keys in the artifact, because clients have no other keys.
 	verdict, err := trust.Policy{Mode: trust.ModeOff}.Verify(ctx, r)
 	if _, refused := errors.AsType[*trust.RefusedError](err); err != nil && !refused {
-		return evidence{}, err
+		return verificationMetadata{}, err
 	}
-	e := evidence{protocols: provider.SortProtocols(r.Protocols), zip: r.Packages[0].Digest}
+	e := verificationMetadata{protocols: provider.SortProtocols(r.Protocols), zip: r.Packages[0].Digest}
 	switch verdict.Trust {
 	case provider.TrustUnpinned, provider.TrustSigned, provider.TrustExpired:
 		return e.signedByPublisher(r, verdict), nil
 	case provider.TrustUnsigned, provider.TrustUnknown:
 		if rc.options.Signer == nil {
-			return evidence{omitReason: fmt.Sprintf("%s, and the server has no signing key (--sign-key)", verdict)}, nil
+			return verificationMetadata{omitReason: fmt.Sprintf("%s, and the server has no signing key (--sign-key)", verdict)}, nil
 		}
 		return e.signedByServer(rc.options.Signer, r)
 	}
-	return evidence{omitReason: verdict.String()}, nil
+	return verificationMetadata{omitReason: verdict.String()}, nil
 }
 
 // isInvalidContent reports whether the content of a repository is invalid. It returns
@@ -112,10 +112,10 @@ func isInvalidContent(err error) bool {
 
 // signedByPublisher returns e with the author's signature and keys, which are in the
 // artifact.
-func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict) evidence {
+func (e verificationMetadata) signedByPublisher(r provider.Release, verdict provider.Verdict) verificationMetadata {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
-		return evidence{omitReason: "its SHA256SUMS contains a blank line, which makes OpenTofu 1.12 crash"}
+		return verificationMetadata{omitReason: "its SHA256SUMS contains a blank line, which makes OpenTofu 1.12 crash"}
 	}
 	keyID := verdict.Fingerprint[max(0, len(verdict.Fingerprint)-16):]
 	var keys []signingKey
@@ -137,19 +137,19 @@ func (e evidence) signedByPublisher(r provider.Release, verdict provider.Verdict
 			return e
 		}
 	}
-	return evidence{omitReason: fmt.Sprint(refused)}
+	return verificationMetadata{omitReason: fmt.Sprint(refused)}
 }
 
-// signedByServer returns evidence that is signed by this server. It uses the checksums of
+// signedByServer returns metadata that is signed by this server. It uses the checksums of
 // the release if they are usable.
-func (e evidence) signedByServer(by artifact.Signer, r provider.Release) (evidence, error) {
+func (e verificationMetadata) signedByServer(by artifact.Signer, r provider.Release) (verificationMetadata, error) {
 	listed, has := r.Document(provider.KindSums)
 	if !has || hasBlankLine(listed.Bytes) {
 		listed = source.GeneratedSums(r)
 	}
 	signature, err := by.Sign(listed.Bytes)
 	if err != nil {
-		return evidence{}, err
+		return verificationMetadata{}, err
 	}
 	e.sums, e.signature, e.keys = listed.Bytes, signature, splitKeys(by.Keys(), "")
 	e.filename = listedName(listed, r.Packages[0])

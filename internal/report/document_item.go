@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// EvidenceItem describes a document about a release or package.
-type EvidenceItem struct {
+// DocumentItem describes a document about a release or package.
+type DocumentItem struct {
 	Name      string `json:"name"`
 	Kind      string `json:"kind"`
 	MediaType string `json:"media_type"`
@@ -20,19 +20,19 @@ type EvidenceItem struct {
 	Referrer bool `json:"referrer,omitempty"`
 }
 
-func evidenceItem(d provider.Document) EvidenceItem {
-	return EvidenceItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
+func documentItem(d provider.Document) DocumentItem {
+	return DocumentItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
 }
 
-// evidence returns the items for documents about a release and its packages.
-func evidence(release []provider.Document, packages []provider.Package) []EvidenceItem {
-	all := []EvidenceItem{}
+// documentItems returns the items for documents about a release and its packages.
+func documentItems(release []provider.Document, packages []provider.Package) []DocumentItem {
+	all := []DocumentItem{}
 	for _, d := range release {
-		all = append(all, evidenceItem(d))
+		all = append(all, documentItem(d))
 	}
 	for _, p := range packages {
 		for _, d := range p.Documents {
-			e := evidenceItem(d)
+			e := documentItem(d)
 			e.Platform = p.Platform.String()
 			all = append(all, e)
 		}
@@ -40,9 +40,9 @@ func evidence(release []provider.Document, packages []provider.Package) []Eviden
 	return all
 }
 
-// evidenceNames contains labels for each kind of document. The labels are for a
+// documentLabels contains labels for each kind of document. The labels are for a
 // document about the release, one document about a package, and several such documents.
-var evidenceNames = []struct {
+var documentLabels = []struct {
 	kind             provider.DocumentKind
 	release, one, of string
 }{
@@ -55,9 +55,9 @@ var evidenceNames = []struct {
 	{provider.KindOther, "another document", "document about a package", "documents about packages"},
 }
 
-// describeEvidence returns a line such as "with SHA256SUMS, signature, 2 SBOMs for
+// describeDocuments returns a line such as "with SHA256SUMS, signature, 2 SBOMs for
 // packages". Without documents, it returns an empty string.
-func describeEvidence(all []EvidenceItem) string {
+func describeDocuments(all []DocumentItem) string {
 	var parts []string
 	add := func(n int, one, more string) {
 		switch {
@@ -67,7 +67,7 @@ func describeEvidence(all []EvidenceItem) string {
 			parts = append(parts, fmt.Sprintf("%d %s", n, more))
 		}
 	}
-	for _, name := range evidenceNames {
+	for _, name := range documentLabels {
 		release, packages := 0, 0
 		for _, e := range all {
 			switch {

@@ -18,8 +18,8 @@ const (
 	maxWarningVersions = 10
 )
 
-// offer is the version list of the registry protocol.
-type offer struct {
+// versionsResponse is the version list of the registry protocol.
+type versionsResponse struct {
 	Versions []offeredVersion `json:"versions"`
 	Warnings []string         `json:"warnings,omitempty"`
 }
@@ -50,8 +50,8 @@ func (s releaseList) weight() int64 {
 
 // offer returns the installable versions that the caller can read. Its warnings list
 // the omitted versions. tofu init prints these warnings.
-func (s releaseList) offer(q query) offer {
-	o := offer{Versions: []offeredVersion{}}
+func (s releaseList) offer(q query) versionsResponse {
+	o := versionsResponse{Versions: []offeredVersion{}}
 	var names []string
 	var reason string
 	for _, r := range s.releases {
@@ -97,8 +97,8 @@ func (s *Server) releaseList(ctx context.Context, q query) (releaseList, cacheSt
 	})
 }
 
-// listRelease reads the index of a version and the evidence of its first platform. In
-// artifacts that tofu-oci writes, all platforms have the same evidence.
+// listRelease reads the index of a version and the verification metadata of its first platform. In
+// artifacts that tofu-oci writes, all platforms have the same metadata.
 func (s *Server) listRelease(ctx context.Context, q query, known listing, v provider.Version) (listedRelease, error) {
 	found := listedRelease{version: offeredVersion{Version: v.String()}, stored: known.stored}
 	i, _, err := s.repos.release(ctx, q, known, v, max(listAge, s.options.MaxAge))
@@ -115,7 +115,7 @@ func (s *Server) listRelease(ctx context.Context, q query, known listing, v prov
 		_, found.omitReason = statusOf(err)
 		return found, nil // the other versions are still listed
 	}
-	e, err := s.evidenceFor(ctx, q, i, platforms[0])
+	e, err := s.metadataFor(ctx, q, i, platforms[0])
 	found.omitReason, found.version.Protocols = e.omitReason, e.protocols
 	for _, p := range platforms {
 		found.version.Platforms = append(found.version.Platforms, offeredPlatform{p.OS, p.Arch})

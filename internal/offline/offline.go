@@ -1,9 +1,9 @@
-// Package sealed runs programs that install providers and modules only from a bundle:
+// Package offline runs programs that install providers and modules only from a bundle:
 //
 //	bundle → source of providers, module registry on loopback → exec.Run
 //
 // Package exec fetches the providers and starts the program.
-package sealed
+package offline
 
 import (
 	"context"
@@ -41,7 +41,7 @@ type Run struct {
 	// Source is the source of the providers in the bundle.
 	Source provider.Source
 	// Exec configures package exec.
-	Exec exec.Sealed
+	Exec exec.Offline
 
 	bundle *bundle.Bundle
 	// verify verifies the signatures of modules.
@@ -74,7 +74,7 @@ func start(listener net.Listener, b *bundle.Bundle, aliases provider.Aliases, ve
 	r = &Run{bundle: b, verify: verify, secret: rand.Text(), unpacked: map[string]configuration.Package{}}
 	base := &url.URL{Scheme: "http", Host: listener.Addr().String()}
 	r.Source = oci.New(func(a provider.Address) (repository.Reader, error) { return r.repository(wanted, a, aliases) }, aliases...)
-	r.Exec = exec.Sealed{Proxy: base.String(), Fetch: r.fetch}
+	r.Exec = exec.Offline{Proxy: base.String(), Fetch: r.fetch}
 	base.Path = "/" + r.secret
 	if r.dir, err = atomicfile.NewScratchDir(""); err == nil {
 		r.Exec.Modules, r.modules, err = r.registry(wanted, base)

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Traits describes the differences between repositories. If a function is nil, the
+// Capabilities describes the differences between repositories. If a function is nil, the
 // repository doesn't support the operation.
-type Traits struct {
+type Capabilities struct {
 	// Registry is the host or host:port of the registry, and Name is the name of the
 	// repository. Both are empty for image layouts.
 	Registry, Name string
@@ -81,9 +81,9 @@ type MissingFeatures struct {
 	BlobRanges bool
 }
 
-// checkTraits returns an error if the traits of a repository are inconsistent.
-func checkTraits(repo Reader) error {
-	t := repo.Traits()
+// checkCapabilities returns an error if the capabilities of a repository are inconsistent.
+func checkCapabilities(repo Reader) error {
+	t := repo.Capabilities()
 	problem := ""
 	switch {
 	case (t.Registry == "") != (t.Name == ""):
@@ -100,5 +100,5 @@ func checkTraits(repo Reader) error {
 	if problem == "" {
 		return nil
 	}
-	return provider.Errorf(provider.Refused, "repository implementation %s has inconsistent traits: %s", repo, problem)
+	return provider.Errorf(provider.Refused, "repository implementation %s has inconsistent capabilities: %s", repo, problem)
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// writeEvidence writes the documents about the release and each package to the
+// writeDocuments writes the documents about the release and each package to the
 // directories of the zips. It keeps the documents' names, and adds their paths to the
 // results.
-func writeEvidence(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
+func writeDocuments(ctx context.Context, src provider.Source, r provider.Release, results []Result) error {
 	shared := r.Documents
 	if about := provider.CapabilitiesOf(src).Documents; about != nil {
 		more, err := about(ctx, r)
@@ -36,7 +36,7 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 	}
 	for i, result := range results {
 		for _, d := range slices.Concat(r.Packages[i].Documents, shared) {
-			if !isEvidenceName(d.Name, r.Address) {
+			if !isDocumentName(d.Name, r.Address) {
 				results[i].Skipped = append(results[i].Skipped, d.Name)
 				continue
 			}
@@ -48,18 +48,18 @@ func writeEvidence(ctx context.Context, src provider.Source, r provider.Release,
 			if err := writeDocument(path, content); err != nil {
 				return fmt.Errorf("writing documents: %w", err)
 			}
-			results[i].Evidence = append(results[i].Evidence, path)
+			results[i].Documents = append(results[i].Documents, path)
 		}
 	}
 	return nil
 }
 
-// isEvidenceName reports whether a file name is a conventional name of a document about
+// isDocumentName reports whether a file name is a conventional name of a document about
 // a provider. A conventional name consists of terraform-provider-TYPE, "_" or ".", and
 // a known suffix. The name comes from a repository and is not verified. Therefore, it
 // must not be the name of a package, a configuration, or any other file that programs
 // look for in the same directory.
-func isEvidenceName(name string, a provider.Address) bool {
+func isDocumentName(name string, a provider.Address) bool {
 	rest, found := strings.CutPrefix(name, "terraform-provider-"+a.Type)
 	if !found || !strings.HasPrefix(rest, "_") && !strings.HasPrefix(rest, ".") || provider.CheckFilename(name) != nil {
 		return false

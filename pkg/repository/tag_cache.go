@@ -9,9 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Listings caches the tags of repositories, so that a run lists the tags of each
+// TagCache caches the tags of repositories, so that a run lists the tags of each
 // repository only once. The zero value is ready to use.
-type Listings struct {
+type TagCache struct {
 	// lists contains functions that return all tags or an error that isUnlisted matches.
 	lists memo.Memo[string, func() ([]string, error)]
 }
@@ -19,12 +19,12 @@ type Listings struct {
 // isUnlisted reports whether the tags can't be listed because the repository is missing
 // or the credentials don't permit listing them.
 func isUnlisted(err error) bool {
-	return errors.Is(err, provider.ErrDenied) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
+	return errors.Is(err, provider.ErrForbidden) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
 // Tags returns all tags of a repository, sorted. After the first successful request, or
 // if the tags can't be listed (see isUnlisted), all calls return the same result.
-func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
+func (l *TagCache) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	list, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (func() ([]string, error), error) {
 		tags, err := repo.Tags(ctx)
 		slices.Sort(tags)
@@ -40,11 +40,11 @@ func (l *Listings) Tags(ctx context.Context, repo Reader) ([]string, error) {
 }
 
 // Reader returns repo with a Tags method that uses these listings.
-func (l *Listings) Reader(repo Reader) Reader { return cachedReader{repo, l} }
+func (l *TagCache) Reader(repo Reader) Reader { return cachedReader{repo, l} }
 
 type cachedReader struct {
 	Reader
-	listings *Listings
+	listings *TagCache
 }
 
 func (l cachedReader) Tags(ctx context.Context) ([]string, error) {

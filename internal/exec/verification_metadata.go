@@ -10,26 +10,26 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// evidence is the verification metadata of a release: SHA256SUMS, its signatures, and
+// verificationMetadata is the verification metadata of a release: SHA256SUMS, its signatures, and
 // keys. It contains no verdict, because each run verifies the metadata under its own
 // policy.
-type evidence struct {
+type verificationMetadata struct {
 	// ListedAs is the name of the zip in SHA256SUMS if it differs from the conventional
 	// name.
 	ListedAs  string             `json:"listed_as,omitempty"`
-	Documents []evidenceDocument `json:"documents,omitempty"`
+	Documents []metadataDocument `json:"documents,omitempty"`
 }
 
-type evidenceDocument struct {
+type metadataDocument struct {
 	Kind    provider.DocumentKind `json:"kind"`
 	Name    string                `json:"name"`
 	Content []byte                `json:"content"`
 }
 
-// evidenceOf reads the verification metadata of a release with one package, so that
+// metadataOf reads the verification metadata of a release with one package, so that
 // later runs can verify its signature without the source. It returns nil if a document
 // can't be read.
-func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
+func metadataOf(ctx context.Context, r provider.Release) json.RawMessage {
 	if len(r.Packages) != 1 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 	if _, shared := r.Document(provider.KindSums); !shared {
 		documents = slices.Concat(r.Documents, p.Documents)
 	}
-	e := evidence{ListedAs: p.ListedAs}
+	e := verificationMetadata{ListedAs: p.ListedAs}
 	for _, d := range documents {
 		if d.Scope != provider.ScopeRelease || !slices.Contains([]provider.DocumentKind{provider.KindSums, provider.KindSignature, provider.KindKeys}, d.Kind) {
 			continue
@@ -46,7 +46,7 @@ func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 		if err != nil {
 			return nil
 		}
-		e.Documents = append(e.Documents, evidenceDocument{Kind: d.Kind, Name: d.Name, Content: content})
+		e.Documents = append(e.Documents, metadataDocument{Kind: d.Kind, Name: d.Name, Content: content})
 	}
 	text, err := json.Marshal(e)
 	if err != nil {
@@ -57,9 +57,9 @@ func evidenceOf(ctx context.Context, r provider.Release) json.RawMessage {
 
 // restore builds the release of a package from the verification metadata in the store.
 // ok is false if the store has no metadata, or if SHA256SUMS does not list the zip.
-func restore(s selection, k store.Known) (provider.Release, bool) {
-	var e evidence
-	if k.Evidence == nil || json.Unmarshal(k.Evidence, &e) != nil {
+func restore(s selection, k store.CachedZip) (provider.Release, bool) {
+	var e verificationMetadata
+	if k.VerificationMetadata == nil || json.Unmarshal(k.VerificationMetadata, &e) != nil {
 		return provider.Release{}, false
 	}
 	p := provider.Package{

@@ -19,8 +19,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// evidence returns the kinds of the documents about the packages of rocket 1.0.0.
-func (m *mirrored) evidence(t *testing.T, name string) (kinds []provider.DocumentKind) {
+// documents returns the kinds of the documents about the packages of rocket 1.0.0.
+func (m *mirrored) documents(t *testing.T, name string) (kinds []provider.DocumentKind) {
 	t.Helper()
 	s := oci.New(func(provider.Address) (repository.Reader, error) { return m.repository(t, name), nil })
 	r, err := s.Release(t.Context(), nouns.Address(t, m.fromHost+"/acme/rocket"), nouns.Version(t, "1.0.0"))
@@ -41,9 +41,9 @@ func (m *mirrored) evidence(t *testing.T, name string) (kinds []provider.Documen
 	return kinds
 }
 
-// TestEvidence checks that the settings attestations and sbom add documents to new and
+// TestDocuments checks that the settings attestations and sbom add documents to new and
 // existing releases, and that copies have the same documents.
-func TestEvidence(t *testing.T) {
+func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for name, isNew := range map[string]bool{"new": true, "existing": false} {
 		t.Run(name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestEvidence(t *testing.T) {
 			if !isNew {
 				m.want(t, "rocket", sync.Settings{})
 				m.expect(t, want)
-				if kinds := m.evidence(t, "dr/rocket"); len(kinds) > 0 {
+				if kinds := m.documents(t, "dr/rocket"); len(kinds) > 0 {
 					t.Fatalf("documents without the settings: %v", kinds)
 				}
 				want = "extend main 1.0.0, extend dr 1.0.0"
@@ -85,7 +85,7 @@ func TestEvidence(t *testing.T) {
 			m.expect(t, want)
 			for _, target := range []string{"main/rocket", "dr/rocket"} {
 				all := []provider.DocumentKind{provider.KindSBOM, provider.KindSBOM, provider.KindSigstore, provider.KindSigstore}
-				if diff := cmp.Diff(all, m.evidence(t, target)); diff != "" {
+				if diff := cmp.Diff(all, m.documents(t, target)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", target, diff)
 				}
 			}

@@ -17,7 +17,7 @@ import (
 // maxReferrerPages limits the number of pages of a referrers list.
 const maxReferrerPages = 100
 
-// referrers implements [Traits.Referrers]. If the registry doesn't have the API, referrers
+// referrers implements [Capabilities.Referrers]. If the registry doesn't have the API, referrers
 // doesn't request it again.
 func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
 	if r.noReferrers.Load() {
@@ -66,7 +66,7 @@ func lacksAPI(err error) bool {
 // blob.
 var errNotMounted = errors.New("not mounted")
 
-// mount implements [Traits.Mount].
+// mount implements [Capabilities.Mount].
 func (r *remoteRepository) mount(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error) {
 	err = r.remote.Mount(ctx, d, from, func() (io.ReadCloser, error) { return nil, errNotMounted })
 	if err == nil {
@@ -74,7 +74,7 @@ func (r *remoteRepository) mount(ctx context.Context, d ocispec.Descriptor, from
 	}
 	err = r.fail("mounting blob", d.Digest.String(), err)
 	response, refused := errors.AsType[*ResponseError](err)
-	if errors.Is(err, errNotMounted) || errors.Is(err, provider.ErrDenied) || refused && response.Status < http.StatusInternalServerError {
+	if errors.Is(err, errNotMounted) || errors.Is(err, provider.ErrForbidden) || refused && response.Status < http.StatusInternalServerError {
 		return false, nil
 	}
 	return false, err

@@ -19,11 +19,11 @@ func TestCheckRoom(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, size := range []int64{-1, 0, 1} {
-				if err := atomicfile.CheckRoom(dir, size); err != nil {
+				if err := atomicfile.CheckFreeSpace(dir, size); err != nil {
 					t.Errorf("%d bytes: %v", size, err)
 				}
 			}
-			err := atomicfile.CheckRoom(dir, math.MaxInt64)
+			err := atomicfile.CheckFreeSpace(dir, math.MaxInt64)
 			if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), fmt.Sprintf("%d bytes required", int64(math.MaxInt64))) || strings.Contains(err.Error(), ", 0 available") {
 				t.Errorf("got %v for the largest size, want ENOSPC", err)
 			}

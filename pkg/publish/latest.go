@@ -1,0 +1,51 @@
+package publish
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
+
+	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
+)
+
+// WriteLatest points a module's latest tag to a version that the repository contains,
+// unless it already does. was is the inspection of the latest tag. If another run moves
+// the tag at the same time, the other run wins.
+func WriteLatest(ctx context.Context, repo repository.Repository, version digest.Digest, was repository.Inspection) error {
+	if was.Digest == version {
+		return nil
+	}
+	d, data, err := repo.Manifest(ctx, version.String())
+	if err == nil {
+		err = repo.PushTag(ctx, artifact.Blob{Descriptor: d, Bytes: data}, artifact.LatestTag, was.Digest)
+	}
+	if err != nil && !errors.Is(err, repository.ErrTagMoved) {
+		return fmt.Errorf("writing the tag %s: %w", artifact.LatestTag, err)
+	}
+	return nil
+}
+
+// copyLatest writes a module's latest tag if the source's latest tag points to the
+// version that was copied, unless the target's tag points to a newer version, such as
+// during the import of an older bundle.
+func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
+	source, err := repository.Inspect(ctx, from, artifact.LatestTag, repository.DepthIndex)
+	if err != nil || !source.Exists() || source.Digest != cmp.Or(copied.Source, copied.Digest) {
+		return err
+	}
+	target, err := repository.Inspect(ctx, to, artifact.LatestTag, repository.DepthIndex)
+	if err != nil {
+		return err
+	}
+	latest, _ := provider.ParseVersion(target.Index.Annotations[ocispec.AnnotationVersion])
+	if latest.Compare(copied.Version) > 0 {
+		return nil
+	}
+	return WriteLatest(ctx, to, copied.Digest, target) // the target can have kept its own manifest
+}
