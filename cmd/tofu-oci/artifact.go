@@ -19,7 +19,7 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: the CI job's repository)"},
+		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "annotate with the `URL` of the source code (default: the CI job's repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		sbomFlag(),
 		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "use `PROGRAM` to generate an SBOM for each package"},
@@ -29,11 +29,11 @@ func artifactFlags() []cli.Flag {
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto (generate missing SBOMs from Go build information)"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "auto: generate missing SBOMs from Go build information; the only `MODE`"}
 }
 
 func attestationsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch (add attestations if they exist) or require"}
+	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "fetch attestations, or require them; `MODE` is fetch or require"}
 }
 
 func gateFlag() cli.Flag {
@@ -45,13 +45,13 @@ func missingRepositoryFlag() cli.Flag {
 }
 
 func digestFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`, one per line"}
+	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`"}
 }
 
 // checkLevelFlag returns the flag for the check level. levels lists the values that the
 // command supports.
 func checkLevelFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "`LEVEL`: how to check existing versions: " + levels}
+	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "check existing versions at `LEVEL`: " + levels}
 }
 
 // publishOptions parses the flags of commands that write releases. It also removes the

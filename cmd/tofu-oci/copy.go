@@ -12,8 +12,8 @@ import (
 
 func copyCommand() *cli.Command {
 	return newCommand("copy", copyAction, []cli.Flag{
-		fromFlag("`REPO`: source repositories"),
-		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
+		fromFlag("read `REPO`"),
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
@@ -23,7 +23,7 @@ func copyCommand() *cli.Command {
 		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy SBOMs and attestations"},
 		digestFileFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

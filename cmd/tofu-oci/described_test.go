@@ -95,7 +95,7 @@ func TestArguments(t *testing.T) {
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
 		commandline.Providers: {
-			"mirror", "pull", "copy", "list", "promote", "deny", "lock", "verify", "gate run", "bundle create", "bundle inventory", "trust init",
+			"mirror", "copy", "pull", "lock", "list", "verify", "promote", "deny", "gate run", "trust init", "bundle create", "bundle inventory",
 			"doctor",
 		},
 	}

@@ -28,13 +28,13 @@ import (
 
 func execCommand() *cli.Command {
 	return newCommand(commandline.Exec, execAction, []cli.Flag{
-		fromFlag("`REPO`: use only these repositories (default: from the CLI configuration)"),
+		fromFlag("use only `REPO` (default: from the CLI configuration)"),
 		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE` (repeatable)"},
 		bundleKeyringFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
+		lockFileFlag("use `FILE`, a lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
-		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself, as the CLI configuration allows"},
+		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself"},
 		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't create a missing lock file"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
 		verifyCacheFlag(),

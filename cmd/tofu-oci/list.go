@@ -26,7 +26,7 @@ import (
 
 func listCommand() *cli.Command {
 	return newCommand("list", listing(list), []cli.Flag{
-		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
+		fromFlag("read `REPO` (default: from the CLI configuration)"),
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 		historyFlag(),
 		sourcesFlag(),
@@ -189,7 +189,7 @@ func listChecked(cmd *command, r provider.Requirement) error {
 // providersFlag returns --providers, which lists the providers for registries without a
 // catalog.
 func providersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE` that lists the providers in the --from repositories"}
+	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "read the providers in the --from repositories from `FILE`"}
 }
 
 // readProviders reads the --providers file, and passes errors about single lines to

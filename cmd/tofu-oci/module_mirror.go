@@ -19,7 +19,7 @@ import (
 
 func moduleMirrorCommand() *cli.Command {
 	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
-		toFlag("`REPO`: target repositories; can contain {hostname}, {namespace}, {name}, and {system}"),
+		toFlag("write to `REPO`, a template with {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		rootFlag(),
 		withDependenciesFlag(),

@@ -11,7 +11,7 @@ import (
 
 func modulePullCommand() *cli.Command {
 	return newCommand("pull", modulePullAction, []cli.Flag{
-		fromFlag("`REPO`: repositories with mirrored modules"),
+		fromFlag("read mirrored modules from `REPO`"),
 		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

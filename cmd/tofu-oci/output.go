@@ -17,7 +17,7 @@ import (
 // outputFlags returns the flags of commands that print results as text or JSON.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		outputFlag("`FORMAT`: text or json"),
+		outputFlag("print `FORMAT`: text or json"),
 		quietFlag(),
 		&cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and their packages"},
 	}

@@ -23,21 +23,21 @@ func serveCommand() *cli.Command {
 // them.
 func servedFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories (repeatable)"},
-		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`TEMPLATE`: repositories with modules (repeatable)"},
+		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "serve `REPO` (repeatable)"},
+		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "serve the modules of the template `REPO` (repeatable)"},
 		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "return module URLs of this `KIND`: archive or oci"},
 		providersFlag(),
 		aliasFlag(),
 		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "assume `HOST` for releases without a provider annotation"},
-		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupAccess, Usage: "`FILE`: access rules and published hosts"},
-		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupAccess, Usage: "`FILE`: keys that sign archive URLs (default: a random key)"},
+		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupAccess, Usage: "read access rules and published hosts from `FILE`"},
+		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupAccess, Usage: "sign archive URLs with the keys in `FILE` (default: a random key)"},
 		&cli.Float64Flag{Name: "rate", Category: commandline.GroupAccess, Usage: "limit each client to `N` requests per second"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		passphraseFlag(),
 		cacheFlag("cache archives in `DIR`"),
 		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupTransfer, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
 		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupTransfer, Value: serve.DefaultStaleIfError, Usage: "on errors, serve data up to `DURATION` old"},
-		&cli.StringFlag{Name: "memory", Category: commandline.GroupTransfer, Value: "32MiB", Usage: "`SIZE`: memory for cached metadata"},
+		&cli.StringFlag{Name: "memory", Category: commandline.GroupTransfer, Value: "32MiB", Usage: "cache metadata of at most `SIZE`"},
 		&cli.BoolFlag{Name: "redirect", Category: commandline.GroupTransfer, Usage: "redirect downloads to the registry's storage"},
 	}
 }
@@ -45,15 +45,15 @@ func servedFlags() []cli.Flag {
 // listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "`ADDRESS`: listen on HOST:PORT or :PORT"},
-		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "`FILE`: certificate chain (PEM)"},
-		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "`FILE`: private key (PEM)"},
+		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`, HOST:PORT or :PORT"},
+		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "use the certificate chain in `FILE` (PEM)"},
+		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "use the private key in `FILE` (PEM)"},
 		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
-		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "public `URL` of the server"},
-		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "`TEXT`: title of the web pages (default: tofu-oci)"},
+		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "announce `URL` as the public URL of the server"},
+		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages (default: tofu-oci)"},
 		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --out `FILE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK` (repeatable)"},
-		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "`N`: maximum number of connections"},
+		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "accept at most `N` connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "allow each client at most `N` connections (default: 3/4 of the total)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
 		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "on exit, wait up to `DURATION` for downloads"},

@@ -57,7 +57,7 @@ func syncFlags() []cli.Flag {
 }
 
 func syncOutputFlags() []cli.Flag {
-	return []cli.Flag{outputFlag("`FORMAT`: text, json, or markdown"), quietFlag()}
+	return []cli.Flag{outputFlag("print `FORMAT`: text, json, or markdown"), quietFlag()}
 }
 
 func textfileFlag() cli.Flag {

@@ -23,7 +23,7 @@ import (
 
 func trustCommand() *cli.Command {
 	selection := slices.Concat([]cli.Flag{
-		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
+		fromFlag("read `REPO` (default: from the CLI configuration)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{aliasFlag()})
 	return &cli.Command{Name: "trust", Subcommands: []*cli.Command{
@@ -128,14 +128,14 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 // trustFlags returns the flags of commands that verify signatures.
 func trustFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "`MODE`: signature policy: require, warn, or off"},
+		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "treat missing and unknown signatures by `MODE`: require, warn, or off"},
 		keyringFlag(),
-		trustFileFlag("`FILE`: trust file that pins providers to keys"),
+		trustFileFlag("pin providers to the keys in the trust file `FILE`"),
 	}
 }
 
 func keyringFlag() cli.Flag {
-	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "`FILE`: file or directory with trusted OpenPGP keys"}
+	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "trust the OpenPGP keys in `FILE`, a file or directory"}
 }
 
 func trustFileFlag(usage string) cli.Flag {
@@ -187,11 +187,11 @@ func signKeyFlag(usage string) cli.Flag {
 }
 
 func recordKeyFlag() cli.Flag {
-	return signKeyFlag("sign decision records with the OpenPGP secret key in `FILE`")
+	return signKeyFlag("sign decision records with the key in `FILE`")
 }
 
 func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "read the key's passphrase from `FILE` instead of $" + passphraseVariable}
+	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "read the key's passphrase from `FILE`"}
 }
 
 // readSigner reads the --sign-key key. Without the flag, it returns nil.

@@ -20,7 +20,7 @@ import (
 
 func verifyCommand() *cli.Command {
 	return newCommand("verify", verifyAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the first oci_mirror)"),
+		fromFlag("read `REPO` (default: the first oci_mirror)"),
 		sourcesFlag(),
 		providersFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
@@ -28,9 +28,9 @@ func verifyCommand() *cli.Command {
 		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
 		&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
 		launchFlag(),
-		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require that each release has an approval signed with a key in `KEYRING`"},
+		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require approvals signed with a key in `KEYRING`"},
 	}, trustFlags(), networkFlags(), []cli.Flag{
-		outputFlag("`FORMAT`: text, json, markdown, or sarif"),
+		outputFlag("print `FORMAT`: text, json, markdown, or sarif"),
 		quietFlag(),
 	})
 }
