@@ -19,7 +19,6 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "annotate with the `URL` of the source code (default: the CI job's repository)"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		sbomFlag(),
 		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "use `PROGRAM` to generate an SBOM for each package"},
@@ -81,19 +80,21 @@ func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	return o, err
 }
 
-// parseAnnotations parses --source-url and --annotation.
+// parseAnnotations parses --annotation. By default, the source code is in the repository of
+// the CI job.
 func parseAnnotations(c *cli.Context, index *artifact.Options) error {
-	if commandline.FlagNamed(c.Command, "source-url") == nil {
+	if commandline.FlagNamed(c.Command, "annotation") == nil {
 		return nil // the command has no flags for annotations
 	}
-	index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
+	index.SourceURL = sourceURLFromCI(os.Getenv)
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
 			return usagef("invalid --annotation %q: want KEY=VALUE", text)
 		}
 		if key == ocispec.AnnotationSource {
-			return usagef("--annotation %s: use --source-url, which also annotates the manifests", key)
+			index.SourceURL = value // also annotates the manifests
+			continue
 		}
 		if err := index.Annotate(key, value); err != nil {
 			return flagError("annotation", err)

@@ -26,8 +26,6 @@ func modulePushCommand() *cli.Command {
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		signKeyFlag("sign the module with the key in `FILE`"),
 		passphraseFlag(),
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "annotate with the `URL` of the source code (default: the CI job's repository)"},
-		&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with the SPDX license `EXPRESSION`, such as MPL-2.0"},
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
 		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
@@ -114,7 +112,7 @@ func modulePackage(cmd *command) (p module.Package, err error) {
 		p.Annotations = map[string]string{}
 	}
 	for key, value := range map[string]string{
-		ocispec.AnnotationSource: index.SourceURL, ocispec.AnnotationRevision: dir.Revision, ocispec.AnnotationLicenses: c.String("licenses"),
+		ocispec.AnnotationSource: index.SourceURL, ocispec.AnnotationRevision: dir.Revision,
 	} {
 		if value != "" {
 			p.Annotations[key] = value
