@@ -21,14 +21,13 @@ func artifactFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
 		sbomFlag(),
-		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "use `PROGRAM` to generate an SBOM for each package"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "auto: generate missing SBOMs from Go build information; the only `MODE`"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "generate missing SBOMs with `PROGRAM`, or from Go build information (auto)"}
 }
 
 func attestationsFlag() cli.Flag {
@@ -58,8 +57,8 @@ func checkLevelFlag(levels string) cli.Flag {
 // fails.
 func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	o = publish.Options{
-		Attestations: publish.AttestationMode(c.String("attestations")), AutoSBOM: c.String("sbom") == "auto",
-		NoH1: c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), Recheck: c.Bool("recheck"),
+		Attestations: publish.AttestationMode(c.String("attestations")),
+		NoH1:         c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), Recheck: c.Bool("recheck"),
 		Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
 	}
 	if file := c.String("digest-file"); file != "" {
@@ -74,10 +73,21 @@ func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	}
 	err = cmp.Or(
 		parseSet(c, "check-level", &o.Check, repository.ParseDepth),
-		parseSet(c, "sbom-program", &o.SBOM, publish.SBOMProgram),
+		parseSBOM(c, &o),
 		parseAnnotations(c, &o.Index),
 	)
 	return o, err
+}
+
+// parseSBOM parses --sbom. In module push, which has its own flag --sbom, it does nothing.
+func parseSBOM(c *cli.Context, o *publish.Options) error {
+	if _, isProgram := commandline.FlagNamed(c.Command, "sbom").(*cli.StringFlag); !isProgram {
+		return nil
+	}
+	if o.AutoSBOM = c.String("sbom") == "auto"; o.AutoSBOM {
+		return nil
+	}
+	return parseSet(c, "sbom", &o.SBOM, publish.SBOMProgram)
 }
 
 // parseAnnotations parses --annotation. By default, the source code is in the repository of

@@ -49,8 +49,6 @@ func TestFlagValues(t *testing.T) {
 			want = "text json markdown sarif"
 		case flag == "lock --output":
 			want = "text json sarif github"
-		case slices.Contains(name, "--sbom"):
-			want = "auto"
 		case slices.Contains(name, "--attestations"):
 			want = "fetch require"
 		case slices.Contains(name, "--signatures"):

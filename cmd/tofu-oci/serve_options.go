@@ -151,7 +151,7 @@ func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, erro
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
 		Publish: publish.Options{
 			Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From),
-			Attestations: cmd.publishing.Attestations, AutoSBOM: cmd.publishing.AutoSBOM,
+			Attestations: cmd.publishing.Attestations, AutoSBOM: cmd.publishing.AutoSBOM, SBOM: cmd.publishing.SBOM,
 		},
 	}
 	err := cmp.Or(

@@ -16,7 +16,6 @@ var choices = map[string][]string{
 	"module-location": {"archive", "oci"},
 	"layout":          {"zip", "packed", "unpacked", "network"},
 	"output":          {"text", "json", "markdown", "sarif", "github"},
-	"sbom":            {"auto"},
 	"signatures":      {"require", "warn", "off"},
 }
 
