@@ -58,7 +58,7 @@ func checkLevelFlag(levels string) cli.Flag {
 func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	o = publish.Options{
 		Attestations: publish.AttestationMode(c.String("attestations")),
-		NoH1:         c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), Recheck: c.Bool("recheck"),
+		NoH1:         c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), AgainstOrigin: c.Bool("against-origin"),
 		Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
 	}
 	if file := c.String("digest-file"); file != "" {

@@ -32,7 +32,7 @@ func mirrorCommand() *cli.Command {
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		checkLevelFlag("tags, index, manifests, blobs, or deep"),
-		&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry"},
+		againstOriginFlag("compare existing releases with the origin registry"),
 		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		failFastFlag(),
 		attestationsFlag(),

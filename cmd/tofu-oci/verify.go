@@ -26,7 +26,7 @@ func verifyCommand() *cli.Command {
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
 		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
-		&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
+		againstOriginFlag("compare with the origin registry"),
 		launchFlag(),
 		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require approvals signed with a key in `KEYRING`"},
 	}, trustFlags(), networkFlags(), []cli.Flag{
@@ -124,6 +124,10 @@ func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown 
 		return nil, nil, fmt.Errorf("%w in the repositories of %s", provider.ErrProviderNotFound, cmd.c.String("from"))
 	}
 	return l.Requirements(), unknown, nil
+}
+
+func againstOriginFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func launchFlag() cli.Flag {

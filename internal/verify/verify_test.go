@@ -279,7 +279,7 @@ func (w *world) repair(t *testing.T, r verify.Report) {
 	if !strings.Contains(remedy, "tofu-oci mirror ") {
 		t.Fatalf("no command: %s", remedy)
 	}
-	o := publish.Options{Force: strings.Contains(remedy, "--force"), Recheck: strings.Contains(remedy, "--recheck")}
+	o := publish.Options{Force: strings.Contains(remedy, "--force"), AgainstOrigin: strings.Contains(remedy, "--against-origin")}
 	if strings.Contains(remedy, "--check-level deep") {
 		o.Check = repository.DepthContent
 	}
