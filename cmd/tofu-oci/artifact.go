@@ -46,10 +46,10 @@ func digestFileFlag() cli.Flag {
 	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`"}
 }
 
-// checkLevelFlag returns the flag for the check level. levels lists the values that the
+// checkLevelFlag returns the flag for the check level. usage lists the values that the
 // command supports.
-func checkLevelFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "check existing versions at `LEVEL`: " + levels}
+func checkLevelFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: usage}
 }
 
 // publishOptions parses the flags of commands that write releases. It also removes the

@@ -27,7 +27,7 @@ func bundleImportCommand() *cli.Command {
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("tags, index, blobs, or deep"),
+		checkLevelFlag("check existing versions at `LEVEL`: tags, index, blobs, or deep"),
 		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),

@@ -19,7 +19,7 @@ func copyCommand() *cli.Command {
 		aliasFlag(),
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("tags, index, blobs, or deep"),
+		checkLevelFlag("check existing versions at `LEVEL`: tags, index, blobs, or deep"),
 		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),

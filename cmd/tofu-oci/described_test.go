@@ -31,10 +31,12 @@ func TestFlagValues(t *testing.T) {
 	for flag, choices := range got {
 		want := "text json"
 		switch name := strings.Fields(flag); {
-		case flag == "publish --check-level", flag == "list --check-level":
+		case flag == "publish --check-level":
 			want = "index manifests blobs deep"
 		case flag == "copy --check-level", flag == "bundle import --check-level":
 			want = "tags index blobs deep"
+		case flag == "verify --check-level":
+			want = "blobs deep"
 		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
 		case flag == "serve --module-location":

@@ -11,10 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -32,7 +29,6 @@ func listCommand() *cli.Command {
 		sourcesFlag(),
 		providersFlag(),
 		aliasFlag(),
-		&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "check for incomplete versions at `LEVEL`: index, manifests, blobs, or deep"},
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
@@ -77,8 +73,6 @@ func listSelected(cmd *command, src provider.Source, r provider.Requirement) err
 		return listHistory(cmd, r)
 	case cmd.c.Bool("pending"):
 		return listPending(cmd, r)
-	case cmd.c.IsSet("check-level"):
-		return listChecked(cmd, r)
 	}
 	if v, exact := r.Constraint.Exact(); exact {
 		return listVersion(cmd, src, r.Address, v)
@@ -156,34 +150,6 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 		}
 	}
 	return cmd.out.ListRelease(release, referrers, verdict, refused)
-}
-
-// listChecked prints versions with the findings from --check-level.
-func listChecked(cmd *command, r provider.Requirement) error {
-	repo, from, err := cmd.openFrom(r.Address)
-	if err != nil {
-		return err
-	}
-	tags, err := repo.Tags(cmd.c.Context)
-	if err != nil {
-		return err
-	}
-	versions := artifact.Tags(tags).Released()
-	if !r.Constraint.IsZero() {
-		if versions, err = r.Select(versions, 0); err != nil {
-			return err
-		}
-	}
-	if len(versions) == 0 {
-		cmd.noteNoRelease(r)
-	}
-	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, cmd.publishing.Check, verify.Options{Aliases: cmd.aliases, Template: from})
-	done()
-	if err != nil {
-		return err
-	}
-	return cmd.out.ListStatuses(r.Address, found)
 }
 
 // providersFlag returns --providers, which lists the providers for registries without a

@@ -31,7 +31,7 @@ func mirrorCommand() *cli.Command {
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-		checkLevelFlag("tags, index, manifests, blobs, or deep"),
+		checkLevelFlag("check existing versions at `LEVEL`: tags, index, manifests, blobs, or deep"),
 		againstOriginFlag("compare existing releases with the origin registry"),
 		gateFlag(), recordKeyFlag(), passphraseFlag(),
 		failFastFlag(),

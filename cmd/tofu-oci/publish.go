@@ -21,7 +21,7 @@ func publishCommand() *cli.Command {
 		aliasFlag(),
 		dryRunFlag("check and compare the packages, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-		checkLevelFlag("index, manifests, blobs, or deep"),
+		checkLevelFlag("check existing versions at `LEVEL`: index, manifests, blobs, or deep"),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't attach SBOMs and attestations"},
 		&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
 		launchFlag(),

@@ -39,7 +39,6 @@ var simplest = []struct {
 	{"copy hashicorp/null --from oci-layout:repo/{type} --to oci-layout:copied/{type}", 0},
 	{"list hashicorp/null", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type}", 0},
-	{"list hashicorp/null --from oci-layout:repo/{type} --check-level blobs", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type} --pending", 0},
 	{"list --from oci-layout:repo/{type}", 0},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},

@@ -25,7 +25,7 @@ func verifyCommand() *cli.Command {
 		providersFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
-		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
+		checkLevelFlag("verify at `LEVEL`: blobs, or deep, which reads all blobs"),
 		againstOriginFlag("compare with the origin registry"),
 		launchFlag(),
 		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require approvals signed with a key in `KEYRING`"},
@@ -36,7 +36,7 @@ func verifyCommand() *cli.Command {
 }
 
 func verifyAction(cmd *command) error {
-	o := verify.ManyOptions{Options: verify.Options{Deep: cmd.c.Bool("deep")}, AllowNone: !hasProviders(cmd.c)}
+	o := verify.ManyOptions{AllowNone: !hasProviders(cmd.c)}
 	versions := 1
 	if !hasProviders(cmd.c) {
 		versions = 0
@@ -58,6 +58,7 @@ func verifyAction(cmd *command) error {
 	if len(wanted) > 0 && wanted[0].Address.IsModule() && (cmd.c.Bool("against-origin") || cmd.c.Bool("launch")) {
 		return usagef("--against-origin and --launch do not support modules")
 	}
+	o.Deep = cmd.publishing.Check == repository.DepthContent
 	o.Verify, o.Aliases, o.Open = cmd.policy.Verify, cmd.aliases, cmd.openFrom
 	if cmd.c.Bool("against-origin") {
 		o.Origin = source.NewMemo(cmd.origin(), 0)

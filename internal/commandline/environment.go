@@ -22,7 +22,6 @@ var WithoutVariable = map[string]string{
 	"version":             "it requests the version instead of configuring a run",
 	"force":               "overwriting must be requested each time",
 	"password-stdin":      "it applies to a single password",
-	"list check-level":    "checking must be requested each time, because it sends more requests than listing",
 	"lock check":          "it prevents lock from writing files",
 	"list pending":        "it changes the output of list",
 	"module list pending": "it changes the output of module list",

@@ -52,8 +52,6 @@ var Rules = []FlagRule{
 	{Command: "pull", Flags: []string{"with-evidence"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
 	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "alternatively, set TOFU_OCI_CACHE"},
 
-	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"pending", "history"}},
-	{Command: "list", Flags: []string{"check-level"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Conflicts: []string{"history"}},
 	{Command: "list", Flags: []string{"history"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Requires: []string{Argument, "sources", "from"}},
