@@ -123,7 +123,6 @@ func (t bundleTemplates) stored(cmd *command) (all []provider.Address, err error
 func bundleInventoryCommand() *cli.Command {
 	return newCommand("inventory", bundleInventory, []cli.Flag{
 		fromFlag("list the providers in `REPO`"),
-		providersFlag(),
 		sourcesFlag(),
 		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "list the module `ADDRESS` (repeatable)"},
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "list the modules in `REPO`"},

@@ -27,7 +27,6 @@ func listCommand() *cli.Command {
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 		historyFlag(),
 		sourcesFlag(),
-		providersFlag(),
 		aliasFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())
 }
@@ -152,39 +151,28 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 	return cmd.out.ListRelease(release, referrers, verdict, refused)
 }
 
-// providersFlag returns --providers, which lists the providers for registries without a
-// catalog.
-func providersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "read the providers in the --from repositories from `FILE`"}
-}
-
-// readProviders reads the --providers file, and passes errors about single lines to
-// invalid. It returns nil without the flag.
-func readProviders(c *cli.Context, invalid func(error)) (known []provider.Address, err error) {
-	err = parseSet(c, "providers", &known, func(path string) ([]provider.Address, error) { return catalog.ReadFile(path, invalid) })
-	return known, err
-}
-
 // listProviders prints the providers in the --from repositories.
 func listProviders(cmd *command) error {
 	if !cmd.c.IsSet("from") {
 		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO; see tofu-oci list --help")
 	}
-	l, err := cmd.catalogListing()
+	wanted, err := providers(cmd)
+	if err != nil {
+		return err
+	}
+	l, err := cmd.catalogListing(addresses(wanted)...)
 	if err != nil {
 		return err
 	}
 	return cmd.out.ListProviders(cmd.from, l)
 }
 
-// catalogListing returns the providers in the --from repositories.
-func (cmd *command) catalogListing() (catalog.Listing, error) {
-	known, err := readProviders(cmd.c, func(err error) { cmd.out.Unread(flagError("providers", err)) })
-	if err != nil {
-		return catalog.Listing{}, err
-	}
+// catalogListing returns the providers in the --from repositories. If named is not empty,
+// it returns only these providers, so that the registry doesn't have to list its
+// repositories.
+func (cmd *command) catalogListing(named ...provider.Address) (catalog.Listing, error) {
 	o := cmd.catalogOptions()
-	o.Named = known
+	o.Named = named
 	return catalog.List(cmd.c.Context, cmd.from, o)
 }
 

@@ -26,7 +26,7 @@ func servedFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "serve `REPO` (repeatable)"},
 		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "serve the modules of the template `REPO` (repeatable)"},
 		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "return module URLs of this `KIND`: archive or oci"},
-		providersFlag(),
+		sourcesFlag(),
 		aliasFlag(),
 		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "assume `HOST` for releases without a provider annotation"},
 		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupAccess, Usage: "read access rules and published hosts from `FILE`"},

@@ -105,7 +105,7 @@ var plausible = map[string]string{
 	"BUNDLE_CREATE_MODULES_FROM": "oci-layout:repo/{name}", "BUNDLE_INVENTORY_MODULES_FROM": "oci-layout:repo/{name}",
 	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}", "MODULES_PULL_THROUGH": "acme/*/*",
 	"CI": "github", "SYNC_RESULT": "result.json", "TITLE": "Acme providers",
-	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
+	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
 	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
 	"SOURCES": "providers.txt", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",

@@ -123,7 +123,7 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"with a conflicting flag", "LATEST=3", "mirror a/b --all", "mirror --all -- a/b"},
 		{"with the flag that it configures", "TRUST=T PULL_THROUGH=*/*", "serve --from X", "serve --from X --pull-through=*/* --trust=T --"},
 		{"without the flag that it configures", "KEYRING=K MIN_AGE=3d", "serve --from X", "serve --from X --"},
-		{"not of an argument", "PROVIDERS=P", "list a/b", "list -- a/b"},
+		{"not of an argument", "SOURCES=P", "list a/b", "list -- a/b"},
 		{"with a false switch", "LATEST=3", "mirror a/b --all=false", "mirror --all=false --latest=3 -- a/b"},
 		{"one for one command before one for many", "MODULE_DIR=D LOCK_FILE=F RECURSIVE=1 SOURCES=S", "lock", "lock --module-dir=D --recursive=1 --"},
 		{"alternatives", "FROM=X TO=Y PUSH=1", "doctor a/b", "doctor -- a/b"},

@@ -22,7 +22,6 @@ func verifyCommand() *cli.Command {
 	return newCommand("verify", verifyAction, []cli.Flag{
 		fromFlag("read `REPO` (default: the first oci_mirror)"),
 		sourcesFlag(),
-		providersFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
 		checkLevelFlag("verify at `LEVEL`: blobs, or deep, which reads all blobs"),

@@ -55,10 +55,7 @@ var Rules = []FlagRule{
 	{Command: "list", Flags: []string{"pending"}, Conflicts: []string{"history"}},
 	{Command: "list", Flags: []string{"history"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Requires: []string{Argument, "sources", "from"}},
-	{Command: "list", Flags: []string{"sources"}, Requires: []string{"pending"}},
-	{Command: "list", Flags: []string{"providers"}, Conflicts: []string{Argument, "sources"}},
-	{Command: "verify", Flags: []string{"providers"}, Conflicts: []string{Argument, "sources"}},
-	{Command: "verify", Flags: []string{"providers"}, Requires: []string{"from"}},
+	{Command: "list", Flags: []string{"sources"}, Conflicts: []string{Argument}},
 
 	{Command: "doctor", Flags: []string{"from"}, Conflicts: []string{"to"}},
 	{Command: "doctor", Flags: []string{"to"}, Conflicts: []string{"from"}},

@@ -116,7 +116,7 @@ var hints = []struct {
 	matches func(error) bool
 	text    string
 }{
-	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; alternatively, log in with an account that can list the registry's repositories"},
+	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --sources FILE; alternatively, log in with an account that can list the registry's repositories"},
 	{at(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{at(anywhere, errorIs(repository.ErrOtherServer)), "configure the proxy in front of the registry to keep the Host header and to set X-Forwarded-Proto, or set the registry's public address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{at(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
