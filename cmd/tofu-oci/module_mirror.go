@@ -30,8 +30,7 @@ func moduleMirrorCommand() *cli.Command {
 		gateFlag(),
 		failFastFlag(),
 		missingRepositoryFlag(),
-		&cli.BoolFlag{Name: "allow-submodules", Category: commandline.GroupContent, Usage: "omit Git submodules instead of rejecting the module"},
-		&cli.BoolFlag{Name: "allow-lfs-pointers", Category: commandline.GroupContent, Usage: "keep Git LFS pointers instead of rejecting the module"},
+		&cli.BoolFlag{Name: "allow-incomplete", Category: commandline.GroupContent, Usage: "omit Git submodules, and keep Git LFS pointers"},
 	}, transferFlags(), networkFlags(), outputFlags())
 }
 
@@ -145,7 +144,7 @@ func newestOf(versions []module.Requirement) (newest []module.Requirement) {
 func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.ClosureOptions {
 	o := cmd.moduleMirrorOptions()
 	return module.ClosureOptions{
-		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS,
+		Open: o.Open, AllowIncomplete: o.AllowIncomplete,
 		Stored: func(a module.Address) (repository.Reader, error) {
 			ref, err := a.Repository(t)
 			if err != nil {
@@ -181,8 +180,7 @@ func (cmd *command) noteMissingModules(of []module.Requirement, stored func(modu
 // registries.
 func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
 	return module.MirrorOptions{
-		Open:            cmd.open,
-		AllowSubmodules: cmd.c.Bool("allow-submodules"), AllowLFS: cmd.c.Bool("allow-lfs-pointers"),
+		Open: cmd.open, AllowIncomplete: cmd.c.Bool("allow-incomplete"),
 	}
 }
 
@@ -194,7 +192,7 @@ func (cmd *command) closure() (*module.Closure, error) {
 	o := cmd.moduleMirrorOptions()
 	done := cmd.out.Step("reading configurations")
 	closure, err := module.NewClosure(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.ClosureOptions{
-		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS, Environ: os.Environ(),
+		Open: o.Open, AllowIncomplete: o.AllowIncomplete, Environ: os.Environ(),
 	})
 	done()
 	if err == nil {

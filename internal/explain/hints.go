@@ -200,7 +200,7 @@ var hints = []struct {
 	{at(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
 	{at(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{at(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
-	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-submodules or --allow-lfs-pointers"},
+	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-incomplete"},
 	{errorIs(git.ErrAccess), "configure a git credential helper for HTTPS or a key for SSH, and check that git ls-remote can read the repository; git does not prompt here"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},
 	{errorIs(origin.ErrNoToken), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},
