@@ -36,7 +36,6 @@ func bundleCreateCommand() *cli.Command {
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar"},
 		&cli.StringFlag{Name: "part-size", Category: commandline.GroupOperation, Usage: "write parts of at most `SIZE`, such as 4GB"},
 		signKeyFlag("sign the bundle with the key in `FILE`"),
-		passphraseFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 

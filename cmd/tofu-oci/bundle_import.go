@@ -28,7 +28,7 @@ func bundleImportCommand() *cli.Command {
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
 		checkLevelFlag("check existing versions at `LEVEL`: tags, index, blobs, or deep"),
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't import SBOMs and attestations"},

@@ -20,7 +20,7 @@ func copyCommand() *cli.Command {
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
 		checkLevelFlag("check existing versions at `LEVEL`: tags, index, blobs, or deep"),
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy SBOMs and attestations"},

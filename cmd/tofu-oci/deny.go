@@ -20,7 +20,6 @@ func denyCommand() *cli.Command {
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
 		signKeyFlag("sign the record with the key in `FILE`"),
-		passphraseFlag(),
 		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "point the tag to an empty index if it can't be deleted"},
 		dryRunFlag("write nothing"),
 	}, networkFlags(), outputFlags())

@@ -33,7 +33,7 @@ func mirrorCommand() *cli.Command {
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		checkLevelFlag("check existing versions at `LEVEL`: tags, index, manifests, blobs, or deep"),
 		againstOriginFlag("compare existing releases with the origin registry"),
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		gateFlag(), recordKeyFlag(),
 		failFastFlag(),
 		attestationsFlag(),
 		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},

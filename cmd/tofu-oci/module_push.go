@@ -25,7 +25,6 @@ func modulePushCommand() *cli.Command {
 		dryRunFlag("check and compare the package, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		signKeyFlag("sign the module with the key in `FILE`"),
-		passphraseFlag(),
 		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
 		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},

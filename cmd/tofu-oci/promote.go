@@ -22,7 +22,6 @@ func promoteCommand() *cli.Command {
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
 		signKeyFlag("sign the record with the key in `FILE`"),
-		passphraseFlag(),
 		dryRunFlag("verify the releases, but write nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),

@@ -28,7 +28,6 @@ func publishCommand() *cli.Command {
 		gateFlag(),
 		failFastFlag(),
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
-		passphraseFlag(),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 

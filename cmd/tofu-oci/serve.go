@@ -33,7 +33,6 @@ func servedFlags() []cli.Flag {
 		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupAccess, Usage: "sign archive URLs with the keys in `FILE` (default: a random key)"},
 		&cli.Float64Flag{Name: "rate", Category: commandline.GroupAccess, Usage: "limit each client to `N` requests per second"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
-		passphraseFlag(),
 		cacheFlag("cache archives in `DIR`"),
 		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupTransfer, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
 		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupTransfer, Value: serve.DefaultStaleIfError, Usage: "on errors, serve data up to `DURATION` old"},

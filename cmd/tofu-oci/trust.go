@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -179,9 +177,6 @@ func (cmd *command) readKeyring(path string) (trust.Keyring, error) {
 // would be unsafe, because other users can see command lines.
 const passphraseVariable = "TOFU_OCI_SIGN_PASSPHRASE" //nolint:gosec // the name of a variable
 
-// maxPassphrase limits the size of a passphrase file in bytes.
-const maxPassphrase = 4 << 10
-
 func signKeyFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "sign-key", Category: commandline.GroupTrust, Usage: usage}
 }
@@ -190,27 +185,15 @@ func recordKeyFlag() cli.Flag {
 	return signKeyFlag("sign decision records with the key in `FILE`")
 }
 
-func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "read the key's passphrase from `FILE`"}
-}
-
 // readSigner reads the --sign-key key. Without the flag, it returns nil.
 func readSigner(c *cli.Context) (artifact.Signer, error) {
-	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
+	path := c.String("sign-key")
 	if path == "" {
 		return nil, nil
 	}
-	passphrase := []byte(os.Getenv(passphraseVariable))
-	if file != "" {
-		text, err := bounded.ReadFileOrPipe(file, maxPassphrase)
-		if err != nil {
-			return nil, flagError("sign-passphrase-file", err)
-		}
-		passphrase = bytes.TrimRight(text, "\r\n")
-	}
-	signer, err := trust.ReadSigner(path, passphrase)
+	signer, err := trust.ReadSigner(path, []byte(os.Getenv(passphraseVariable)))
 	if errors.Is(err, trust.ErrNoPassphrase) {
-		return nil, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
+		return nil, usagef("--sign-key: %s requires a passphrase; set %s", path, passphraseVariable)
 	}
 	return signer, flagError("sign-key", err)
 }

@@ -107,7 +107,7 @@ var plausible = map[string]string{
 	"CI": "github", "SYNC_RESULT": "result.json", "TITLE": "Acme providers",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
 	"SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
-	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
+	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc",
 	"SOURCES": "providers.txt", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
 	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "UNANNOTATED": "registry.example.org", "USERNAME": "jane",
 }

@@ -42,7 +42,6 @@ const (
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},
 	{Flags: []string{"digest-file"}, Conflicts: []string{"check-level=tags"}, Strict: true, Hint: "use --check-level index, which reads digests"},
-	{Flags: []string{"sign-passphrase-file"}, Requires: []string{"sign-key"}},
 	{Command: "mirror", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "pull", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "bundle create", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
