@@ -30,6 +30,10 @@ func sbomFlag() cli.Flag {
 	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "generate missing SBOMs with `PROGRAM`, or from Go build information (auto)"}
 }
 
+func h1Flag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "h1", Category: commandline.GroupContent, Value: "auto", Usage: usage}
+}
+
 func attestationsFlag() cli.Flag {
 	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "fetch attestations, or require them; `MODE` is fetch or require"}
 }
@@ -58,7 +62,7 @@ func checkLevelFlag(usage string) cli.Flag {
 func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	o = publish.Options{
 		Attestations: publish.AttestationMode(c.String("attestations")),
-		NoH1:         c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), AgainstOrigin: c.Bool("against-origin"),
+		NoH1:         c.String("h1") == "skip", NoReferrers: c.Bool("no-referrers"), AgainstOrigin: c.Bool("against-origin"),
 		Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
 	}
 	if file := c.String("digest-file"); file != "" {

@@ -39,6 +39,10 @@ func TestFlagValues(t *testing.T) {
 			want = "blobs deep"
 		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
+		case flag == "mirror --h1":
+			want = "auto skip"
+		case flag == "lock --h1":
+			want = "auto verify"
 		case flag == "serve --module-location":
 			want = "archive oci"
 		case flag == "pull --layout":

@@ -32,7 +32,7 @@ func lockCommand() *cli.Command {
 		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 		dryRunFlag("print the changes, but write nothing"),
 		terraformFlag("interpret configurations and lock files as Terraform does"),
-		&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
+		h1Flag("read zips that have no stored h1 hash, or verify all; `MODE` is auto or verify"),
 		cacheFlag("cache zips in `DIR`"),
 	}, trustFlags(), networkFlags(), []cli.Flag{
 		outputFlag("print `FORMAT`: text or json; with --check, also sarif or github"),
@@ -62,7 +62,7 @@ type locker struct {
 
 func newLocker(cmd *command) (l locker, err error) {
 	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
-	l.options.ComputeH1 = cmd.c.Bool("compute-h1")
+	l.options.ComputeH1 = cmd.c.String("h1") == "verify"
 	if l.dirs = cmd.c.StringSlice("module-dir"); len(l.dirs) == 0 {
 		l.dirs = []string{"."}
 	}

@@ -36,7 +36,7 @@ func mirrorCommand() *cli.Command {
 		gateFlag(), recordKeyFlag(),
 		failFastFlag(),
 		attestationsFlag(),
-		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
+		h1Flag("compute missing h1 hashes, or skip them; `MODE` is auto or skip"),
 		cacheFlag("read zips from the cache in `DIR`"),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }

@@ -13,6 +13,7 @@ import (
 var choices = map[string][]string{
 	"attestations":    {"fetch", "require"},
 	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
+	"h1":              {"auto", "skip", "verify"},
 	"module-location": {"archive", "oci"},
 	"layout":          {"zip", "packed", "unpacked", "network"},
 	"output":          {"text", "json", "markdown", "sarif", "github"},

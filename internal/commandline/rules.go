@@ -61,7 +61,7 @@ var Rules = []FlagRule{
 	{Command: "doctor", Flags: []string{"push"}, Requires: []string{"from", "to"}},
 	{Command: "doctor", Flags: []string{"lock-file", "platform", "alias"}, Requires: []string{Argument}},
 
-	{Command: "lock", Flags: []string{"upgrade", "compute-h1", "dry-run"}, Conflicts: []string{"check"}},
+	{Command: "lock", Flags: []string{"upgrade", "h1=verify", "dry-run"}, Conflicts: []string{"check"}},
 	{Command: "lock", Flags: []string{Argument, "sources"}, Conflicts: []string{"check"}, Hint: "--check checks all providers in the lock files"},
 	{Command: "lock", Flags: []string{"lock-file"}, Requires: []string{"check"}, Hint: "to write a lock file, use --module-dir"},
 	{Command: "lock", Flags: []string{"lock-file"}, Conflicts: []string{"module-dir", "recursive"}},
