@@ -14,6 +14,7 @@ var choices = map[string][]string{
 	"attestations":    {"fetch", "require"},
 	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
 	"h1":              {"auto", "skip", "verify"},
+	"lockfile":        {"readonly"},
 	"module-location": {"archive", "oci"},
 	"layout":          {"zip", "packed", "unpacked", "network"},
 	"output":          {"text", "json", "markdown", "sarif", "github"},
