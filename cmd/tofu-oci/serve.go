@@ -50,7 +50,7 @@ func listenFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
 		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "announce `URL` as the public URL of the server"},
 		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages (default: tofu-oci)"},
-		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --out `FILE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --result-file `FILE` (repeatable)"},
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK` (repeatable)"},
 		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "accept at most `N` connections"},
 		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "allow each client at most `N` connections (default: 3/4 of the total)"},

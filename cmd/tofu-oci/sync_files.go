@@ -107,7 +107,7 @@ func syncReportCommand() *cli.Command {
 
 func syncReport(cmd *command) error {
 	if !cmd.c.Args().Present() {
-		return usagef("missing FILE: specify files that sync apply --out wrote")
+		return usagef("missing FILE: specify files that sync apply --result-file wrote")
 	}
 	var limit time.Duration
 	if err := parseSet(cmd.c, "max-age", &limit, text.ParseAge); err != nil {

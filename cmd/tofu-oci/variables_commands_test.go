@@ -87,7 +87,7 @@ var simplest = []struct {
 	{"sync plan mirror.hcl", 0},
 	{"sync apply mirror.hcl", 0},
 	{"sync init {n}/mirror.hcl", 0},
-	{"sync apply mirror.hcl --shard 1/1 --out result.json", 0},
+	{"sync apply mirror.hcl --shard 1/1 --result-file result.json", 0},
 	{"sync report result.json", 0},
 }
 

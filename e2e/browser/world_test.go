@@ -202,7 +202,7 @@ provider "cloudflare/cloudflare" {
 	if err := os.WriteFile(filepath.Join(world.dir, "mirror.hcl"), []byte(declaration), 0o600); err != nil {
 		return err
 	}
-	return run(ctx, "sync", "apply", "mirror.hcl", "--out", "result.json")
+	return run(ctx, "sync", "apply", "mirror.hcl", "--result-file", "result.json")
 }
 
 // mirror runs tofu-oci mirror.

@@ -82,7 +82,7 @@ var Rules = []FlagRule{
 	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "bundle create", Flags: []string{"declaration"}, Conflicts: []string{Argument, "from", "sources", "lock-file", "root", "module", "modules-from", "latest", "all", "signatures", "trust"}},
 	{Command: "bundle import", Flags: []string{"declaration"}, Conflicts: []string{"to", "modules-to", "alias", "stage", "gate", "signatures", "trust"}},
-	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --out writes"},
+	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --result-file writes"},
 	{Command: "exec", Flags: []string{"bundle"}, Conflicts: []string{"from", "allow-direct"}},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }

@@ -158,7 +158,7 @@ var hints = []struct {
 	{errorIs(approval.ErrNotPending), "stage a version with tofu-oci mirror PROVIDER@VERSION --stage, or list pending versions with tofu-oci list PROVIDER --pending; for modules, use tofu-oci module list and module mirror"},
 	{errorIs(approval.ErrNothingToPromote), revokeHint},
 	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror PROVIDER@VERSION (modules: module push or module mirror); for a pending release, add --stage"},
-	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --out PLAN, and have it approved"},
+	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --plan-file PLAN, and have it approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list PROVIDER@VERSION; a published version should never change, so use --force only if the content in the repository is wrong"},
 	{has(func(e *trust.RefusedError) bool { return e.NoRepository }), "specify the OCI repository that contains the release and its approval with --from"},
 	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote PROVIDER@VERSION --sign-key FILE"},
