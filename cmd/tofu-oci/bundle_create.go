@@ -35,6 +35,7 @@ func bundleCreateCommand() *cli.Command {
 		terraformFlag("interpret lock files as Terraform does"),
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar"},
 		&cli.StringFlag{Name: "part-size", Category: commandline.GroupOperation, Usage: "write parts of at most `SIZE`, such as 4GB"},
+		verboseFlag(),
 		signKeyFlag("sign the bundle with the key in `FILE`"),
 	}, trustFlags(), networkFlags(), outputFlags())
 }

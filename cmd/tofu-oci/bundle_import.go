@@ -31,6 +31,7 @@ func bundleImportCommand() *cli.Command {
 		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't import SBOMs and attestations"},
 		&cli.StringFlag{Name: "receipt", Category: commandline.GroupOutput, Usage: "write the inventory of the target repositories to `FILE`, for bundle create --since"},
 		bundleKeyringFlag(),

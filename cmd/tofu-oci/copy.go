@@ -23,6 +23,7 @@ func copyCommand() *cli.Command {
 		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy SBOMs and attestations"},
 		digestFileFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())

@@ -35,6 +35,7 @@ func mirrorCommand() *cli.Command {
 		againstOriginFlag("compare existing releases with the origin registry"),
 		gateFlag(), recordKeyFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		attestationsFlag(),
 		h1Flag("compute missing h1 hashes, or skip them; `MODE` is auto or skip"),
 		cacheFlag("read zips from the cache in `DIR`"),

@@ -29,6 +29,7 @@ func moduleMirrorCommand() *cli.Command {
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		missingRepositoryFlag(),
 		&cli.BoolFlag{Name: "allow-incomplete", Category: commandline.GroupContent, Usage: "omit Git submodules, and keep Git LFS pointers"},
 	}, transferFlags(), networkFlags(), outputFlags())

@@ -25,6 +25,7 @@ func promoteCommand() *cli.Command {
 		dryRunFlag("verify the releases, but write nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),
+		verboseFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 

@@ -27,6 +27,7 @@ func publishCommand() *cli.Command {
 		launchFlag(),
 		gateFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }
