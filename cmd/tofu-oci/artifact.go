@@ -19,7 +19,7 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupOperation, Usage: "annotate the index with `KEY=VALUE`"},
 		sbomFlag(),
 		missingRepositoryFlag(),
 		digestFileFlag(),
@@ -27,19 +27,19 @@ func artifactFlags() []cli.Flag {
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "generate missing SBOMs with `PROGRAM`, or from Go build information (auto)"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "add missing SBOMs; `PROGRAM` can be auto"}
 }
 
 func h1Flag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "h1", Category: commandline.GroupContent, Value: "auto", Usage: usage}
+	return &cli.StringFlag{Name: "h1", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func attestationsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "fetch attestations, or require them; `MODE` is fetch or require"}
+	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupOperation, Usage: "add attestations; `MODE` is fetch or require"}
 }
 
 func gateFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow, deny, or hold releases (repeatable)"}
+	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow, deny, or hold releases"}
 }
 
 func missingRepositoryFlag() cli.Flag {

@@ -124,7 +124,7 @@ func bundleInventoryCommand() *cli.Command {
 	return newCommand("inventory", bundleInventory, []cli.Flag{
 		fromFlag("list the providers in `REPO`"),
 		sourcesFlag(),
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "list the module `ADDRESS` (repeatable)"},
+		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "list the module `ADDRESS`"},
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "list the modules in `REPO`"},
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the inventory to `FILE` instead of stdout"},
 	}, networkFlags(), []cli.Flag{quietFlag()})

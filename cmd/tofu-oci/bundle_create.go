@@ -23,10 +23,10 @@ func bundleCreateCommand() *cli.Command {
 	return newCommand("create", bundleCreate, []cli.Flag{
 		fromFlag("read `REPO`"),
 		sourcesFlag(),
-		lockFileFlag("select the versions in `FILE`, a lock file, directory, or pattern (repeatable)"),
+		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
 		rootFlag(),
 		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the versions that match the declaration `FILE`"},
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "select versions of the module `ADDRESS[@CONSTRAINT]` (repeatable)"},
+		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "select versions of the module `ADDRESS[@CONSTRAINT]`"},
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "read modules from `REPO`"},
 	}, versionFlags("matching versions"), []cli.Flag{

@@ -15,11 +15,11 @@ import (
 )
 
 func cacheFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "cache", Category: commandline.GroupTransfer, Usage: usage}
+	return &cli.StringFlag{Name: "cache", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func verifyCacheFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupTransfer, Usage: "rehash cached files even if they look unchanged"}
+	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupOperation, Usage: "rehash cached files even if they look unchanged"}
 }
 
 // openCache opens the cache of a run. It returns nil without --cache, except for exec,

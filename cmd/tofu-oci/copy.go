@@ -19,12 +19,12 @@ func copyCommand() *cli.Command {
 		aliasFlag(),
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("check existing versions at `LEVEL`: tags, index, blobs, or deep"),
+		checkLevelFlag("check existing versions: `LEVEL` is tags, index, blobs, or deep"),
 		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
 		verboseFlag(),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy SBOMs and attestations"},
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupOperation, Usage: "don't copy SBOMs and attestations"},
 		digestFileFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

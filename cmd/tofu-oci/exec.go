@@ -29,9 +29,9 @@ import (
 func execCommand() *cli.Command {
 	return newCommand(commandline.Exec, execAction, []cli.Flag{
 		fromFlag("use only `REPO` (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE`"},
 		bundleKeyringFlag(),
-		lockFileFlag("use `FILE`, a lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
+		lockFileFlag("use `FILE`, a lock file, directory, or pattern (default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
 		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself"},

@@ -39,7 +39,7 @@ func TestHelpFiles(t *testing.T) {
 	}
 }
 
-// TestHelpSize checks that a help text fits a terminal and contains at most three
+// TestHelpSize checks that a help text has at most 60 lines of 80 characters and three
 // examples.
 func TestHelpSize(t *testing.T) {
 	t.Parallel()
@@ -47,6 +47,9 @@ func TestHelpSize(t *testing.T) {
 		_, examples, _ := strings.Cut(text, "\nExamples:\n")
 		if n := strings.Count(examples, "\n   #"); n > 3 {
 			t.Errorf("%s: %d examples", name, n)
+		}
+		if n := strings.Count(text, "\n"); n > 60 && name != "serve" {
+			t.Errorf("%s: %d lines", name, n)
 		}
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSuffix(line, "\n"); utf8.RuneCountInString(line) > 80 && strings.Contains(strings.TrimSpace(line), " ") {

@@ -22,17 +22,17 @@ const lockName = "lock"
 func lockCommand() *cli.Command {
 	return newCommand(lockName, lockAction, []cli.Flag{
 		fromFlag("read `REPO`, or the network mirror at this URL (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "lock the configuration in `DIRECTORY` (repeatable; default: .)"},
+		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "lock the configuration in `DIRECTORY` (default: .)"},
 		&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
 		sourcesFlag(),
-		lockFileFlag("check `FILE`, a lock file, directory, or pattern (repeatable; default: lock files in the module directories)"),
-		platformFlag("lock or check `OS_ARCH` (repeatable; default: all; with --check, the current one)"),
+		lockFileFlag("check `FILE`, a lock file, directory, or pattern (default: lock files in the module directories)"),
+		platformFlag("lock or check `OS_ARCH` (default: all; with --check, the current one)"),
 		aliasFlag(),
 		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
 		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 		dryRunFlag("print the changes, but write nothing"),
 		terraformFlag("interpret configurations and lock files as Terraform does"),
-		h1Flag("read zips that have no stored h1 hash, or verify all; `MODE` is auto or verify"),
+		h1Flag("verify stored h1 hashes; `MODE` is auto or verify"),
 		cacheFlag("cache zips in `DIR`"),
 	}, trustFlags(), networkFlags(), []cli.Flag{
 		outputFlag("print `FORMAT`: text or json; with --check, also sarif or github"),

@@ -25,13 +25,13 @@ func moduleMirrorCommand() *cli.Command {
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		dryRunFlag("print what would be sent, but send nothing"),
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),
 		failFastFlag(),
 		verboseFlag(),
 		missingRepositoryFlag(),
-		&cli.BoolFlag{Name: "allow-incomplete", Category: commandline.GroupContent, Usage: "omit Git submodules, and keep Git LFS pointers"},
+		&cli.BoolFlag{Name: "allow-incomplete", Category: commandline.GroupOperation, Usage: "omit Git submodules, and keep Git LFS pointers"},
 	}, transferFlags(), networkFlags(), outputFlags())
 }
 

@@ -12,7 +12,7 @@ import (
 func modulePullCommand() *cli.Command {
 	return newCommand("pull", modulePullAction, []cli.Flag{
 		fromFlag("read mirrored modules from `REPO`"),
-		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
+		&cli.StringFlag{Name: "dir", Category: commandline.GroupOperation, Usage: "unpack to `DIRECTORY`"},
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 

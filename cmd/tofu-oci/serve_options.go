@@ -141,8 +141,8 @@ func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions
 // pullThroughFlags returns the flags for releases that are mirrored on first request.
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "mirror providers that match `PATTERN` on request (repeatable)"},
-		&cli.StringSliceFlag{Name: "modules-pull-through", Category: commandline.GroupSelection, Usage: "mirror modules that match `PATTERN` on request (repeatable)"},
+		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "mirror providers that match `PATTERN` on request"},
+		&cli.StringSliceFlag{Name: "modules-pull-through", Category: commandline.GroupSelection, Usage: "mirror modules that match `PATTERN` on request"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
 		gateFlag(), attestationsFlag(), sbomFlag(),
 	}, trustFlags())

@@ -48,7 +48,7 @@ func syncApplyCommand() *cli.Command {
 
 // syncFlags returns the flags of sync plan and sync apply.
 func syncFlags() []cli.Flag {
-	level := checkLevelFlag("check existing versions at `LEVEL`: tags, index, manifests, blobs, or deep").(*cli.StringFlag)
+	level := checkLevelFlag("check existing versions: `LEVEL` is tags, index, manifests, blobs, or deep").(*cli.StringFlag)
 	level.Value = repository.DepthIndex.String()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "select only the providers in shard `I/N`, auto/N (in a Kubernetes Indexed Job), or auto (in a GitLab parallel job)"},

@@ -126,14 +126,14 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 // trustFlags returns the flags of commands that verify signatures.
 func trustFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "treat missing and unknown signatures by `MODE`: require, warn, or off"},
+		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "verify signatures; `MODE` is require, warn, or off"},
 		keyringFlag(),
 		trustFileFlag("pin providers to the keys in the trust file `FILE`"),
 	}
 }
 
 func keyringFlag() cli.Flag {
-	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "trust the OpenPGP keys in `FILE`, a file or directory"}
+	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "trust the OpenPGP keys in `FILE` (or directory)"}
 }
 
 func trustFileFlag(usage string) cli.Flag {

@@ -17,19 +17,16 @@ const (
 	// narrower, because long lines are hard to read.
 	minWidth, maxWidth, maxParagraph = 60, 200, 100
 	// flagColumn and commandColumn are the columns where descriptions start.
-	flagColumn, commandColumn = 29, 14
+	flagColumn, commandColumn = 31, 14
 )
 
 // Groups of flags. They are the headings of help texts, in this order, and the
 // categories of flags in urfave/cli.
 const (
 	GroupSelection = "Selection" // providers, versions, platforms, and repositories
-	GroupOperation = "Operation" // how the command works
-	GroupContent   = "Content"   // written content
+	GroupOperation = "Operation" // how the command works, and what it writes
 	GroupTrust     = "Trust"     // signatures and keys
-	GroupAccess    = "Access"    // access to a server
-	GroupServer    = "Server"    // a server's addresses, TLS, and limits
-	GroupTransfer  = "Transfer"  // caching and concurrency
+	GroupServer    = "Server"    // a server's addresses, TLS, and access control
 	GroupNetwork   = "Network"   // configuration and connections
 	GroupOutput    = "Output"
 )
@@ -44,7 +41,7 @@ const fewCommonFlags = 6
 
 // Groups lists the groups of flags in the order in which help texts list them.
 var Groups = []string{
-	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
+	GroupSelection, GroupOperation, GroupTrust, GroupServer, GroupNetwork, GroupOutput,
 }
 
 // terminalWidth returns the width of help texts on w: the terminal's width, limited to
@@ -142,6 +139,9 @@ func writeFlags(b *strings.Builder, flags []Flag, width int) {
 			term, description := strings.Join(f.Spellings(), ", "), f.Description
 			if f.Placeholder != "" {
 				term += " " + f.Placeholder
+			}
+			if f.Repeatable {
+				term += "..."
 			}
 			if f.Variable != "" && f.Variable != variableFor(f.Names[0]) {
 				description += " [$" + f.Variable + "]"
