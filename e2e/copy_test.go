@@ -131,7 +131,7 @@ func checkInside(t *testing.T, repo, pins string, sbom provider.Document) {
 		t.Fatal(err)
 	}
 	wantWholeCopy(t, openRepository(t, repo, client), sbom)
-	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--all", "--deep", "--from", repo, "--ca-file", world.caFile, "--signatures", "require", "--trust", pins)
+	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--all", "--check-level", "deep", "--from", repo, "--ca-file", world.caFile, "--signatures", "require", "--trust", pins)
 	listed := run(t, programs.tofuOCI, "list", "hashicorp/time@"+fixture.TimeVersion, "--from", repo, "--ca-file", world.caFile, "--trust", pins)
 	if !strings.Contains(listed, "\nsigned by ") || !strings.Contains(listed, "time.spdx.json") {
 		t.Errorf("unexpected output of list:\n%s", listed)

@@ -48,7 +48,7 @@ func TestPublishWithSyft(t *testing.T) {
 	to := host + "/published/{namespace}/{type}"
 	publish := []string{
 		"publish", dir, "--provider", "hashicorp/time", "--to", to, "--ca-file", world.caFile, "--output", "json",
-		"--sbom-program", script + " {binary} sbom",
+		"--sbom", script + " {binary} sbom",
 	}
 
 	first := parse(t, run(t, programs.tofuOCI, append(publish, "--concurrency", "1")...))

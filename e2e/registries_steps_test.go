@@ -199,7 +199,7 @@ func (f *productFlow) state() string {
 }
 
 func (f *productFlow) verify() error {
-	_, err := f.run("verify", "acme/tiny", "--all", "--deep", "--from", f.at("main"))
+	_, err := f.run("verify", "acme/tiny", "--all", "--check-level", "deep", "--from", f.at("main"))
 	return err
 }
 

@@ -163,7 +163,7 @@ func TestServePullsModules(t *testing.T) {
 	install(url)
 	restarted := startServe(t, flags...).URL
 	install(restarted)
-	verified := run(t, programs.tofuOCI, "verify", "--from", from, "--deep", "--ca-file", world.caFile, "--output", "json")
+	verified := run(t, programs.tofuOCI, "verify", "--from", from, "--check-level", "deep", "--ca-file", world.caFile, "--output", "json")
 	for _, c := range clients() {
 		if !strings.Contains(verified, c.registryHost()+"/acme/stack/test") {
 			t.Errorf("the module for %s is not mirrored:\n%s", c.name, verified)

@@ -45,7 +45,7 @@ func TestPullThrough(t *testing.T) {
 			t.Errorf("%s: %d zips were fetched, want %d", name, n, len(world.release.Archives))
 		}
 		origin.Misbehave(origintest.Versions, origintest.Status(500), -1)
-		run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
+		run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--check-level", "deep", "--ca-file", world.caFile)
 		clients()[0].install(t, timeAddress, networkMirrorAt(url))
 		if name == "layout" {
 			continue // OpenTofu does not read image layouts
@@ -71,7 +71,7 @@ func TestPullThroughRegistry(t *testing.T) {
 		}
 	}
 	waitForMirrored(t, server)
-	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--deep", "--ca-file", world.caFile)
+	run(t, programs.tofuOCI, "verify", "hashicorp/time", "--from", repository, "--check-level", "deep", "--ca-file", world.caFile)
 }
 
 // TestPullThroughPendingElsewhere checks that the server does not pull a release

@@ -250,7 +250,7 @@ func TestSyncShards(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range shards {
 		group.Go(func() {
-			args := []string{"apply", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "--out", filepath.Join(dir, fmt.Sprintf("result-%d.json", i+1))}
+			args := []string{"apply", "--shard", fmt.Sprintf("%d/%d", i+1, shards), "--result-file", filepath.Join(dir, fmt.Sprintf("result-%d.json", i+1))}
 			if out, code := syncRun(t, dir, config, args...); code != 0 {
 				t.Errorf("%v: exit code %d\n%s", args, code, out)
 			}

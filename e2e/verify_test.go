@@ -33,7 +33,7 @@ func BenchmarkVerifyTwoThousand(b *testing.B) {
 	repo := startRegistry(b) + "/{namespace}/{type}"
 	idle := peakOf(b, command(b, programs.tofuOCI, "list", "acme/thing", "--config", config, "--ca-file", world.caFile))
 	peakOf(b, command(b, programs.tofuOCI, "mirror", "acme/thing", "--all", "--to", repo, "--config", config, "--ca-file", world.caFile))
-	for name, flags := range map[string][]string{"as-it-is": nil, "deep": {"--deep"}, "against-origin": {"--against-origin"}} {
+	for name, flags := range map[string][]string{"as-it-is": nil, "deep": {"--check-level", "deep"}, "against-origin": {"--against-origin"}} {
 		b.Run(name, func(b *testing.B) {
 			var most int64
 			for b.Loop() {

@@ -9,7 +9,7 @@ flag provider "$PROVIDER"
 flag to "$TO"
 each platform "$PLATFORMS"
 switch launch "$LAUNCH"
-flag sbom-program "$SBOM_PROGRAM"
+flag sbom "$SBOM"
 switch dry-run "$DRY_RUN"
 more "$FLAGS"
 args+=(--)

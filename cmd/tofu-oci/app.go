@@ -68,7 +68,7 @@ func stateOf(app *cli.App) *state { return app.Metadata[stateKey].(*state) }
 func newApp(stdout, stderr io.Writer) *cli.App {
 	app := &cli.App{
 		Name:                      "tofu-oci",
-		Commands:                  []*cli.Command{mirrorCommand(), publishCommand(), pullCommand(), copyCommand(), listCommand(), promoteCommand(), denyCommand(), lockCommand(), execCommand(), verifyCommand(), gateCommand(), syncCommand(), moduleCommand(), bundleCommand(), serveCommand(), trustCommand(), tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()},
+		Commands:                  commands(),
 		Metadata:                  map[string]any{stateKey: &state{}},
 		Writer:                    stdout,
 		ErrWriter:                 stderr,
@@ -78,6 +78,7 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		Action:                    cli.ShowAppHelp,
 	}
 	app.Usage, _, app.Description = helpOf(app.Name)
+	_, _, app.UsageText = helpOf("flags")
 	addHelp("", app.Commands)
 	commandline.Prepare(app, func(command *cli.Command) {
 		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"})
@@ -89,6 +90,28 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 		}
 	})
 	return app
+}
+
+// commands returns all commands in groups, in the order of the help text.
+func commands() []*cli.Command {
+	var all []*cli.Command
+	for _, group := range []struct {
+		name     string
+		commands []*cli.Command
+	}{
+		{"Mirror and publish", []*cli.Command{mirrorCommand(), copyCommand(), publishCommand(), moduleCommand(), syncCommand()}},
+		{"Install", []*cli.Command{pullCommand(), lockCommand(), execCommand()}},
+		{"Review and audit", []*cli.Command{listCommand(), verifyCommand(), promoteCommand(), denyCommand(), gateCommand(), trustCommand()}},
+		{"Air gap", []*cli.Command{bundleCommand()}},
+		{"Serve", []*cli.Command{serveCommand()}},
+		{"Set up", []*cli.Command{tofurcCommand(), doctorCommand(), loginCommand(), logoutCommand(), cacheCommand(), completionCommand(), manCommand(), versionCommand()}},
+	} {
+		for _, c := range group.commands {
+			c.Category = group.name
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // usagef returns an error about the command line or the configuration.

@@ -27,7 +27,7 @@ func toFlag(usage string) cli.Flag {
 }
 
 func sourcesFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "sources", Category: commandline.GroupSelection, Usage: "read PROVIDERs from `FILE`; - is stdin (repeatable)"}
+	return &cli.StringSliceFlag{Name: "sources", Category: commandline.GroupSelection, Usage: "read PROVIDERs from `FILE`; - is stdin"}
 }
 
 func lockFileFlag(usage string) cli.Flag {
@@ -39,7 +39,7 @@ func terraformFlag(usage string) cli.Flag {
 }
 
 func rootFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select the requirements of the root module in `DIR` (repeatable)"}
+	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select what the root module in `DIR` requires"}
 }
 
 func platformFlag(usage string) cli.Flag {
@@ -55,7 +55,7 @@ func versionFlags(versions string) []cli.Flag {
 }
 
 func aliasFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: for REQUESTED, use releases stored under STORED (repeatable)"}
+	return &cli.StringSliceFlag{Name: "alias", Category: commandline.GroupSelection, Usage: "`REQUESTED=STORED`: for REQUESTED, use releases stored under STORED"}
 }
 
 func dryRunFlag(usage string) cli.Flag {

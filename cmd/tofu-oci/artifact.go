@@ -19,25 +19,27 @@ import (
 // artifactFlags returns the flags of commands that create artifacts.
 func artifactFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: the CI job's repository)"},
-		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the index with `KEY=VALUE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupOperation, Usage: "annotate the index with `KEY=VALUE`"},
 		sbomFlag(),
-		&cli.StringFlag{Name: "sbom-program", Category: commandline.GroupContent, Usage: "use `PROGRAM` to generate an SBOM for each package"},
 		missingRepositoryFlag(),
 		digestFileFlag(),
 	}
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "`MODE`: auto (generate missing SBOMs from Go build information)"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "add missing SBOMs; `PROGRAM` can be auto"}
+}
+
+func h1Flag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "h1", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func attestationsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupContent, Usage: "`MODE`: fetch (add attestations if they exist) or require"}
+	return &cli.StringFlag{Name: "attestations", Category: commandline.GroupOperation, Usage: "add attestations; `MODE` is fetch or require"}
 }
 
 func gateFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow, deny, or hold releases (repeatable)"}
+	return &cli.StringSliceFlag{Name: "gate", Category: commandline.GroupTrust, Usage: "let `PROGRAM` allow, deny, or hold releases"}
 }
 
 func missingRepositoryFlag() cli.Flag {
@@ -45,13 +47,13 @@ func missingRepositoryFlag() cli.Flag {
 }
 
 func digestFileFlag() cli.Flag {
-	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`, one per line"}
+	return &cli.StringFlag{Name: "digest-file", Category: commandline.GroupOutput, Usage: "write the digests of the releases to `FILE`"}
 }
 
-// checkLevelFlag returns the flag for the check level. levels lists the values that the
+// checkLevelFlag returns the flag for the check level. usage lists the values that the
 // command supports.
-func checkLevelFlag(levels string) cli.Flag {
-	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: "`LEVEL`: how to check existing versions: " + levels}
+func checkLevelFlag(usage string) cli.Flag {
+	return &cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Value: repository.DepthBlobs.String(), Usage: usage}
 }
 
 // publishOptions parses the flags of commands that write releases. It also removes the
@@ -59,8 +61,8 @@ func checkLevelFlag(levels string) cli.Flag {
 // fails.
 func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	o = publish.Options{
-		Attestations: publish.AttestationMode(c.String("attestations")), AutoSBOM: c.String("sbom") == "auto",
-		NoH1: c.Bool("no-h1"), NoReferrers: c.Bool("no-referrers"), Recheck: c.Bool("recheck"),
+		Attestations: publish.AttestationMode(c.String("attestations")),
+		NoH1:         c.String("h1") == "skip", NoReferrers: c.Bool("no-referrers"), AgainstOrigin: c.Bool("against-origin"),
 		Stage: c.Bool("stage"), Force: c.Bool("force"), DryRun: c.Bool("dry-run"),
 	}
 	if file := c.String("digest-file"); file != "" {
@@ -75,25 +77,38 @@ func publishOptions(c *cli.Context) (o publish.Options, err error) {
 	}
 	err = cmp.Or(
 		parseSet(c, "check-level", &o.Check, repository.ParseDepth),
-		parseSet(c, "sbom-program", &o.SBOM, publish.SBOMProgram),
+		parseSBOM(c, &o),
 		parseAnnotations(c, &o.Index),
 	)
 	return o, err
 }
 
-// parseAnnotations parses --source-url and --annotation.
+// parseSBOM parses --sbom. In module push, which has its own flag --sbom, it does nothing.
+func parseSBOM(c *cli.Context, o *publish.Options) error {
+	if _, isProgram := commandline.FlagNamed(c.Command, "sbom").(*cli.StringFlag); !isProgram {
+		return nil
+	}
+	if o.AutoSBOM = c.String("sbom") == "auto"; o.AutoSBOM {
+		return nil
+	}
+	return parseSet(c, "sbom", &o.SBOM, publish.SBOMProgram)
+}
+
+// parseAnnotations parses --annotation. By default, the source code is in the repository of
+// the CI job.
 func parseAnnotations(c *cli.Context, index *artifact.Options) error {
-	if commandline.FlagNamed(c.Command, "source-url") == nil {
+	if commandline.FlagNamed(c.Command, "annotation") == nil {
 		return nil // the command has no flags for annotations
 	}
-	index.SourceURL = cmp.Or(c.String("source-url"), sourceURLFromCI(os.Getenv))
+	index.SourceURL = sourceURLFromCI(os.Getenv)
 	for _, text := range c.StringSlice("annotation") {
 		key, value, found := strings.Cut(text, "=")
 		if !found || key == "" {
 			return usagef("invalid --annotation %q: want KEY=VALUE", text)
 		}
 		if key == ocispec.AnnotationSource {
-			return usagef("--annotation %s: use --source-url, which also annotates the manifests", key)
+			index.SourceURL = value // also annotates the manifests
+			continue
 		}
 		if err := index.Annotate(key, value); err != nil {
 			return flagError("annotation", err)

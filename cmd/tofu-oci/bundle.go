@@ -122,11 +122,10 @@ func (t bundleTemplates) stored(cmd *command) (all []provider.Address, err error
 
 func bundleInventoryCommand() *cli.Command {
 	return newCommand("inventory", bundleInventory, []cli.Flag{
-		fromFlag("`REPO`: repositories with providers"),
-		providersFlag(),
+		fromFlag("list the providers in `REPO`"),
 		sourcesFlag(),
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS`: list this module (repeatable)"},
-		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: repositories with modules"},
+		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "list the module `ADDRESS`"},
+		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "list the modules in `REPO`"},
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the inventory to `FILE` instead of stdout"},
 	}, networkFlags(), []cli.Flag{quietFlag()})
 }

@@ -21,22 +21,22 @@ import (
 
 func bundleCreateCommand() *cli.Command {
 	return newCommand("create", bundleCreate, []cli.Flag{
-		fromFlag("`REPO`: source repositories"),
+		fromFlag("read `REPO`"),
 		sourcesFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
+		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
 		rootFlag(),
-		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the stored versions that match the declaration in `FILE`"},
-		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "`ADDRESS[@CONSTRAINT]`: select versions of this module (repeatable)"},
+		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the versions that match the declaration `FILE`"},
+		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "select versions of the module `ADDRESS[@CONSTRAINT]`"},
 		withDependenciesFlag(),
-		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "`REPO`: source repositories for modules"},
+		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "read modules from `REPO`"},
 	}, versionFlags("matching versions"), []cli.Flag{
 		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
 		aliasFlag(),
-		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
-		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar; multiple parts become up.1.tar, up.2.tar, …"},
+		terraformFlag("interpret lock files as Terraform does"),
+		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar"},
 		&cli.StringFlag{Name: "part-size", Category: commandline.GroupOperation, Usage: "write parts of at most `SIZE`, such as 4GB"},
+		verboseFlag(),
 		signKeyFlag("sign the bundle with the key in `FILE`"),
-		passphraseFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 

@@ -20,19 +20,20 @@ import (
 
 func bundleImportCommand() *cli.Command {
 	return newCommand("import", func(cmd *command) error { return cmd.withBundle(cmd.c.Args().Slice(), cmd.importBundle) }, []cli.Flag{
-		toFlag("`REPO`: target repositories"),
-		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "`REPO`: target repositories for modules"},
-		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "use the gates, the policies, and each provider's first target from the declaration in `FILE`"},
+		toFlag("write providers to `REPO`"),
+		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "write modules to `REPO`"},
+		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "use the targets, gates, and policies in the declaration `FILE`"},
 		aliasFlag(),
 		dryRunFlag("print what would be sent, but send nothing"),
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("tags, index, blobs, or deep"),
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		checkLevelFlag("check existing versions: `LEVEL` is tags, index, blobs, or deep"),
+		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't import attached artifacts, such as SBOMs and attestations"},
-		&cli.StringFlag{Name: "receipt", Category: commandline.GroupOutput, Usage: "write the results and the inventory of the target repositories to `FILE`, for bundle create --since"},
+		verboseFlag(),
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupOperation, Usage: "don't import SBOMs and attestations"},
+		&cli.StringFlag{Name: "receipt", Category: commandline.GroupOutput, Usage: "write the inventory of the target repositories to `FILE`, for bundle create --since"},
 		bundleKeyringFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

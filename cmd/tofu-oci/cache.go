@@ -15,11 +15,11 @@ import (
 )
 
 func cacheFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "cache", Category: commandline.GroupTransfer, Usage: usage}
+	return &cli.StringFlag{Name: "cache", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func verifyCacheFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupTransfer, Usage: "rehash cached files even if they look unchanged"}
+	return &cli.BoolFlag{Name: "verify-cache", Category: commandline.GroupOperation, Usage: "rehash cached files even if they look unchanged"}
 }
 
 // openCache opens the cache of a run. It returns nil without --cache, except for exec,
@@ -66,12 +66,12 @@ func cacheCommand() *cli.Command {
 }
 
 func cacheInfoCommand() *cli.Command {
-	return newCommand("info", cacheInfo, []cli.Flag{cacheFlag("the cache in `DIR` (default: the cache that exec uses)")}, outputFlags())
+	return newCommand("info", cacheInfo, []cli.Flag{cacheFlag("use the cache in `DIR` (default: the cache of exec)")}, outputFlags())
 }
 
 func cachePruneCommand() *cli.Command {
 	return newCommand("prune", cachePrune, []cli.Flag{
-		cacheFlag("the cache in `DIR` (default: the cache that exec uses)"),
+		cacheFlag("use the cache in `DIR` (default: the cache of exec)"),
 		&cli.StringFlag{Name: "max-size", Category: commandline.GroupSelection, Usage: "remove the least recently used packages until the cache is no larger than `SIZE`, such as 500MB or 1.5GiB"},
 		&cli.StringFlag{Name: "max-age", Category: commandline.GroupSelection, Usage: "remove packages not used for `DURATION`, such as 36h or 30d"},
 		dryRunFlag("print what would be removed, but remove nothing"),

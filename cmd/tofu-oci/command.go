@@ -46,8 +46,8 @@ func networkFlags() []cli.Flag {
 		&cli.StringFlag{Name: "ca-file", Category: commandline.GroupNetwork, Usage: "also trust the CA certificates in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "client-cert", Category: commandline.GroupNetwork, Usage: "send registries the certificate in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "client-key", Category: commandline.GroupNetwork, Usage: "read the private key of --client-cert from `FILE`"},
-		&cli.StringSliceFlag{Name: "plain-http", Category: commandline.GroupNetwork, Usage: "use HTTP for the registry `HOST[:PORT]` (repeatable)"},
-		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "trust the token service at `HOST[:PORT]` (repeatable)"},
+		&cli.StringSliceFlag{Name: "plain-http", Category: commandline.GroupNetwork, Usage: "use HTTP for the registry `HOST[:PORT]`"},
+		&cli.StringSliceFlag{Name: "token-realm", Category: commandline.GroupNetwork, Usage: "trust the token service at `HOST[:PORT]`"},
 		&cli.DurationFlag{Name: "timeout", Category: commandline.GroupNetwork, Value: httpclient.DefaultTimeout, Usage: "abort idle requests after `DURATION`"},
 	}
 }
@@ -61,7 +61,7 @@ func transferFlags() []cli.Flag {
 }
 
 func concurrencyFlag(value int) cli.Flag {
-	return &cli.IntFlag{Name: "concurrency", Category: commandline.GroupTransfer, Value: value, Usage: "transfer up to `N` zips at once"}
+	return &cli.IntFlag{Name: "concurrency", Category: commandline.GroupOperation, Value: value, Usage: "transfer up to `N` zips at once"}
 }
 
 // command holds the state of a running command, including its report. The method

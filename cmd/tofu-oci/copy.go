@@ -12,18 +12,19 @@ import (
 
 func copyCommand() *cli.Command {
 	return newCommand("copy", copyAction, []cli.Flag{
-		fromFlag("`REPO`: source repositories"),
-		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
+		fromFlag("read `REPO`"),
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
 		dryRunFlag("print what would be sent, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "replace conflicting tags; override denials"},
-		checkLevelFlag("tags, index, blobs, or deep"),
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		checkLevelFlag("check existing versions: `LEVEL` is tags, index, blobs, or deep"),
+		gateFlag(), recordKeyFlag(),
 		missingRepositoryFlag(),
 		failFastFlag(),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't copy attached artifacts, such as SBOMs and attestations"},
+		verboseFlag(),
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupOperation, Usage: "don't copy SBOMs and attestations"},
 		digestFileFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }

@@ -15,13 +15,12 @@ import (
 
 func denyCommand() *cli.Command {
 	return newCommand("deny", denyAction, []cli.Flag{
-		toFlag("`REPO`: repositories (default: the first oci_mirror)"),
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
-		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
-		passphraseFlag(),
-		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "if the registry does not delete tags, point the version's tag to an empty index"},
+		signKeyFlag("sign the record with the key in `FILE`"),
+		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "point the tag to an empty index if it can't be deleted"},
 		dryRunFlag("write nothing"),
 	}, networkFlags(), outputFlags())
 }

@@ -314,7 +314,7 @@ func TestSyncJobs(t *testing.T) {
 			t.Errorf("%s is not reported", path)
 		}
 	}
-	if !slices.Contains(args, "--out=/results/shard-$(JOB_COMPLETION_INDEX).json") {
+	if !slices.Contains(args, "--result-file=/results/shard-$(JOB_COMPLETION_INDEX).json") {
 		t.Errorf("the results are elsewhere: %q", args)
 	}
 }

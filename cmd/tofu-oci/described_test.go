@@ -31,12 +31,20 @@ func TestFlagValues(t *testing.T) {
 	for flag, choices := range got {
 		want := "text json"
 		switch name := strings.Fields(flag); {
-		case flag == "publish --check-level", flag == "list --check-level":
+		case flag == "publish --check-level":
 			want = "index manifests blobs deep"
 		case flag == "copy --check-level", flag == "bundle import --check-level":
 			want = "tags index blobs deep"
+		case flag == "verify --check-level":
+			want = "blobs deep"
 		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
+		case flag == "exec --lockfile":
+			want = "readonly"
+		case flag == "mirror --h1":
+			want = "auto skip"
+		case flag == "lock --h1":
+			want = "auto verify"
 		case flag == "serve --module-location":
 			want = "archive oci"
 		case flag == "pull --layout":
@@ -49,8 +57,6 @@ func TestFlagValues(t *testing.T) {
 			want = "text json markdown sarif"
 		case flag == "lock --output":
 			want = "text json sarif github"
-		case slices.Contains(name, "--sbom"):
-			want = "auto"
 		case slices.Contains(name, "--attestations"):
 			want = "fetch require"
 		case slices.Contains(name, "--signatures"):
@@ -95,7 +101,7 @@ func TestArguments(t *testing.T) {
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
 		commandline.Providers: {
-			"mirror", "pull", "copy", "list", "promote", "deny", "lock", "verify", "gate run", "bundle create", "bundle inventory", "trust init",
+			"mirror", "copy", "pull", "lock", "list", "verify", "promote", "deny", "gate run", "trust init", "bundle create", "bundle inventory",
 			"doctor",
 		},
 	}

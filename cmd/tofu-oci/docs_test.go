@@ -44,7 +44,7 @@ func TestDocs(t *testing.T) {
 func commandsSection(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "## tofu-oci\n\n%s", helpBlock(t))
+	fmt.Fprintf(&b, "## tofu-oci\n\n%s\n### tofu-oci help flags\n\n%s", helpBlock(t), helpFor(t, "help", "flags"))
 	for _, command := range main.NewApp(io.Discard, io.Discard).Commands {
 		fmt.Fprintf(&b, "\n## tofu-oci %s\n\n%s", command.Name, helpBlock(t, command.Name))
 		for _, sub := range command.Subcommands {
@@ -57,9 +57,15 @@ func commandsSection(t *testing.T) string {
 // helpBlock returns the help text of a command as a code block.
 func helpBlock(t *testing.T, command ...string) string {
 	t.Helper()
-	code, stdout, stderr := execute(t, append(slices.Clone(command), "--help")...)
+	return helpFor(t, append(slices.Clone(command), "--help")...)
+}
+
+// helpFor runs a command line that prints help, and returns the output as a code block.
+func helpFor(t *testing.T, args ...string) string {
+	t.Helper()
+	code, stdout, stderr := execute(t, args...)
 	if code != 0 || stderr != "" {
-		t.Fatalf("%v: exit code %d: %s", command, code, stderr)
+		t.Fatalf("%v: exit code %d: %s", args, code, stderr)
 	}
 	return "```text\n" + stdout + "```\n"
 }

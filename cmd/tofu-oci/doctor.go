@@ -19,10 +19,10 @@ import (
 
 func doctorCommand() *cli.Command {
 	return newCommand("doctor", doctorAction, []cli.Flag{
-		fromFlag("`REPO`: repositories to install from"),
-		toFlag("`REPO`: repositories to push to"),
-		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "`FILE`: compare with this lock file"},
-		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "`PLATFORM`: OS_ARCH (default: the current platform)"},
+		fromFlag("examine `REPO` as the source of an installation"),
+		toFlag("examine `REPO` as the target of a push"),
+		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "compare with the lock file `FILE`"},
+		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "examine this `PLATFORM`, OS_ARCH (default: the current one)"},
 		aliasFlag(),
 		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
 	}, networkFlags(), outputFlags())

@@ -28,14 +28,14 @@ import (
 
 func execCommand() *cli.Command {
 	return newCommand(commandline.Exec, execAction, []cli.Flag{
-		fromFlag("`REPO`: use only these repositories (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE` (repeatable)"},
+		fromFlag("use only `REPO` (default: from the CLI configuration)"),
+		&cli.StringSliceFlag{Name: "bundle", Category: commandline.GroupSelection, Usage: "use only the providers and modules of the bundle in `FILE`"},
 		bundleKeyringFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable; default: the lock file in COMMAND's directory)"),
+		lockFileFlag("use `FILE`, a lock file, directory, or pattern (default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
 		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
-		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself, as the CLI configuration allows"},
-		&cli.BoolFlag{Name: "no-write-lock", Category: commandline.GroupOperation, Usage: "don't create a missing lock file"},
+		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself"},
+		&cli.StringFlag{Name: "lockfile", Category: commandline.GroupOperation, Usage: "don't create a missing lock file; the `MODE` is readonly, as for tofu init"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
 		verifyCacheFlag(),
 		concurrencyFlag(exec.DefaultConcurrency),
@@ -148,7 +148,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
 	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), !cmd.c.Bool("allow-direct") || isStricter(cmd.policy)
 	o.Source, err = cmd.source()
-	o.Lock, o.MustLock = &lock.FileOptions{DryRun: cmd.c.Bool("no-write-lock")}, cmd.mustLock
+	o.Lock, o.MustLock = &lock.FileOptions{DryRun: cmd.c.String("lockfile") == "readonly"}, cmd.mustLock
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
 			cmd.out.Warn("%s: the providers that this module requires are not locked: %s", filepath.Dir(change.Path), module)

@@ -11,7 +11,7 @@ import (
 )
 
 func gateCommand() *cli.Command {
-	run := newCommand("run", gateRun, []cli.Flag{fromFlag("`REPO`: repositories (default: from the CLI configuration)"), aliasFlag(), gateFlag()}, trustFlags(), networkFlags(), outputFlags())
+	run := newCommand("run", gateRun, []cli.Flag{fromFlag("read `REPO` (default: from the CLI configuration)"), aliasFlag(), gateFlag()}, trustFlags(), networkFlags(), outputFlags())
 	return &cli.Command{Name: "gate", Subcommands: []*cli.Command{run}}
 }
 

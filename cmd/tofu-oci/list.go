@@ -11,10 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/report"
-	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -26,13 +23,11 @@ import (
 
 func listCommand() *cli.Command {
 	return newCommand("list", listing(list), []cli.Flag{
-		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
+		fromFlag("read `REPO` (default: from the CLI configuration)"),
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned releases"},
 		historyFlag(),
 		sourcesFlag(),
-		providersFlag(),
 		aliasFlag(),
-		&cli.StringFlag{Name: "check-level", Category: commandline.GroupOperation, Usage: "check for incomplete versions at `LEVEL`: index, manifests, blobs, or deep"},
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
@@ -77,8 +72,6 @@ func listSelected(cmd *command, src provider.Source, r provider.Requirement) err
 		return listHistory(cmd, r)
 	case cmd.c.Bool("pending"):
 		return listPending(cmd, r)
-	case cmd.c.IsSet("check-level"):
-		return listChecked(cmd, r)
 	}
 	if v, exact := r.Constraint.Exact(); exact {
 		return listVersion(cmd, src, r.Address, v)
@@ -158,67 +151,28 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 	return cmd.out.ListRelease(release, referrers, verdict, refused)
 }
 
-// listChecked prints versions with the findings from --check-level.
-func listChecked(cmd *command, r provider.Requirement) error {
-	repo, from, err := cmd.openFrom(r.Address)
-	if err != nil {
-		return err
-	}
-	tags, err := repo.Tags(cmd.c.Context)
-	if err != nil {
-		return err
-	}
-	versions := artifact.Tags(tags).Released()
-	if !r.Constraint.IsZero() {
-		if versions, err = r.Select(versions, 0); err != nil {
-			return err
-		}
-	}
-	if len(versions) == 0 {
-		cmd.noteNoRelease(r)
-	}
-	done := cmd.out.Step("checking %s of %s", report.Counted(len(versions), "version"), r.Address)
-	found, err := verify.Statuses(cmd.c.Context, repo, r.Address, versions, cmd.publishing.Check, verify.Options{Aliases: cmd.aliases, Template: from})
-	done()
-	if err != nil {
-		return err
-	}
-	return cmd.out.ListStatuses(r.Address, found)
-}
-
-// providersFlag returns --providers, which lists the providers for registries without a
-// catalog.
-func providersFlag() cli.Flag {
-	return &cli.StringFlag{Name: "providers", Category: commandline.GroupSelection, Usage: "`FILE` that lists the providers in the --from repositories"}
-}
-
-// readProviders reads the --providers file, and passes errors about single lines to
-// invalid. It returns nil without the flag.
-func readProviders(c *cli.Context, invalid func(error)) (known []provider.Address, err error) {
-	err = parseSet(c, "providers", &known, func(path string) ([]provider.Address, error) { return catalog.ReadFile(path, invalid) })
-	return known, err
-}
-
 // listProviders prints the providers in the --from repositories.
 func listProviders(cmd *command) error {
 	if !cmd.c.IsSet("from") {
 		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO; see tofu-oci list --help")
 	}
-	l, err := cmd.catalogListing()
+	wanted, err := providers(cmd)
+	if err != nil {
+		return err
+	}
+	l, err := cmd.catalogListing(addresses(wanted)...)
 	if err != nil {
 		return err
 	}
 	return cmd.out.ListProviders(cmd.from, l)
 }
 
-// catalogListing returns the providers in the --from repositories.
-func (cmd *command) catalogListing() (catalog.Listing, error) {
-	known, err := readProviders(cmd.c, func(err error) { cmd.out.Unread(flagError("providers", err)) })
-	if err != nil {
-		return catalog.Listing{}, err
-	}
+// catalogListing returns the providers in the --from repositories. If named is not empty,
+// it returns only these providers, so that the registry doesn't have to list its
+// repositories.
+func (cmd *command) catalogListing(named ...provider.Address) (catalog.Listing, error) {
 	o := cmd.catalogOptions()
-	o.Named = known
+	o.Named = named
 	return catalog.List(cmd.c.Context, cmd.from, o)
 }
 

@@ -21,21 +21,21 @@ const lockName = "lock"
 
 func lockCommand() *cli.Command {
 	return newCommand(lockName, lockAction, []cli.Flag{
-		fromFlag("`REPO`: repositories or the URL of a network mirror (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "`DIRECTORY`: module directory (repeatable; default: .)"},
+		fromFlag("read `REPO`, or the network mirror at this URL (default: from the CLI configuration)"),
+		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "lock the configuration in `DIRECTORY` (default: .)"},
 		&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
 		sourcesFlag(),
-		lockFileFlag("`FILE`: with --check: lock file, directory, or pattern (repeatable; default: lock files in the module directories)"),
-		platformFlag("`OS_ARCH`: platform to lock or check (repeatable; default: all; with --check, the current one)"),
+		lockFileFlag("check `FILE`, a lock file, directory, or pattern (default: lock files in the module directories)"),
+		platformFlag("lock or check `OS_ARCH` (default: all; with --check, the current one)"),
 		aliasFlag(),
 		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
 		&cli.BoolFlag{Name: "upgrade", Category: commandline.GroupOperation, Usage: "select the newest allowed versions"},
 		dryRunFlag("print the changes, but write nothing"),
 		terraformFlag("interpret configurations and lock files as Terraform does"),
-		&cli.BoolFlag{Name: "compute-h1", Category: commandline.GroupContent, Usage: "read all zips to compute or verify their h1 hashes"},
+		h1Flag("verify stored h1 hashes; `MODE` is auto or verify"),
 		cacheFlag("cache zips in `DIR`"),
 	}, trustFlags(), networkFlags(), []cli.Flag{
-		outputFlag("`FORMAT`: text or json; with --check, also sarif or github"),
+		outputFlag("print `FORMAT`: text or json; with --check, also sarif or github"),
 		quietFlag(),
 	})
 }
@@ -62,7 +62,7 @@ type locker struct {
 
 func newLocker(cmd *command) (l locker, err error) {
 	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
-	l.options.ComputeH1 = cmd.c.Bool("compute-h1")
+	l.options.ComputeH1 = cmd.c.String("h1") == "verify"
 	if l.dirs = cmd.c.StringSlice("module-dir"); len(l.dirs) == 0 {
 		l.dirs = []string{"."}
 	}

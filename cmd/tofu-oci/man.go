@@ -18,7 +18,7 @@ func manCommand() *cli.Command {
 	return &cli.Command{
 		Name: "man",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write the pages to `DIRECTORY`, which is created if necessary"},
+			&cli.StringFlag{Name: "dir", Category: commandline.GroupOperation, Usage: "write the pages to `DIRECTORY`, which is created if necessary"},
 		},
 		Action: manAction,
 	}

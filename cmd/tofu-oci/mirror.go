@@ -17,26 +17,27 @@ import (
 
 func mirrorCommand() *cli.Command {
 	return newCommand("mirror", mirrorAction, []cli.Flag{
-		fromFlag("read zips from the network mirror at `URL` (default: the origin registries)"),
-		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
-		platformFlag("select only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+		fromFlag("read zips from the network mirror at `URL`"),
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
+		platformFlag("select only `OS_ARCH`, such as linux_amd64"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		sourcesFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
+		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
 		rootFlag(),
-		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`, a template with {name} and {system}"},
+		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		aliasFlag(),
-		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
+		terraformFlag("interpret lock files as Terraform does"),
 		dryRunFlag("print what would be sent, but send nothing"),
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide releases from OpenTofu until promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-		checkLevelFlag("tags, index, manifests, blobs, or deep"),
-		&cli.BoolFlag{Name: "recheck", Category: commandline.GroupOperation, Usage: "compare existing releases with the origin registry; with --force, replace their metadata"},
-		gateFlag(), recordKeyFlag(), passphraseFlag(),
+		checkLevelFlag("check existing versions: `LEVEL` is tags, index, manifests, blobs, or deep"),
+		againstOriginFlag("compare existing releases with their origin"),
+		gateFlag(), recordKeyFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		attestationsFlag(),
-		&cli.BoolFlag{Name: "no-h1", Category: commandline.GroupContent, Usage: "don't compute missing h1 hashes"},
+		h1Flag("compute h1 hashes; `MODE` is auto or skip"),
 		cacheFlag("read zips from the cache in `DIR`"),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }

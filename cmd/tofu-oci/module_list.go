@@ -9,7 +9,7 @@ import (
 
 func moduleListCommand() *cli.Command {
 	return newCommand("list", listing(moduleListAction), []cli.Flag{
-		fromFlag("`REPO`: repositories with mirrored modules"),
+		fromFlag("read mirrored modules from `REPO`"),
 		&cli.BoolFlag{Name: "pending", Category: commandline.GroupSelection, Usage: "list pending, denied, and pruned versions"},
 		historyFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())

@@ -19,19 +19,19 @@ import (
 
 func moduleMirrorCommand() *cli.Command {
 	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
-		toFlag("`REPO`: target repositories; can contain {hostname}, {namespace}, {name}, and {system}"),
+		toFlag("write to `REPO`, a template with {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
 		rootFlag(),
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		dryRunFlag("print what would be sent, but send nothing"),
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until they are promoted"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide versions from OpenTofu until promoted"},
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		missingRepositoryFlag(),
-		&cli.BoolFlag{Name: "allow-submodules", Category: commandline.GroupContent, Usage: "omit Git submodules instead of rejecting the module"},
-		&cli.BoolFlag{Name: "allow-lfs-pointers", Category: commandline.GroupContent, Usage: "keep Git LFS pointers instead of rejecting the module"},
+		&cli.BoolFlag{Name: "allow-incomplete", Category: commandline.GroupOperation, Usage: "omit Git submodules, and keep Git LFS pointers"},
 	}, transferFlags(), networkFlags(), outputFlags())
 }
 
@@ -145,7 +145,7 @@ func newestOf(versions []module.Requirement) (newest []module.Requirement) {
 func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.DependencyOptions {
 	o := cmd.moduleMirrorOptions()
 	return module.DependencyOptions{
-		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS,
+		Open: o.Open, AllowIncomplete: o.AllowIncomplete,
 		Stored: func(a module.Address) (repository.Reader, error) {
 			ref, err := a.Repository(t)
 			if err != nil {
@@ -181,8 +181,7 @@ func (cmd *command) noteMissingModules(of []module.Requirement, stored func(modu
 // registries.
 func (cmd *command) moduleMirrorOptions() module.MirrorOptions {
 	return module.MirrorOptions{
-		Open:            cmd.open,
-		AllowSubmodules: cmd.c.Bool("allow-submodules"), AllowLFS: cmd.c.Bool("allow-lfs-pointers"),
+		Open: cmd.open, AllowIncomplete: cmd.c.Bool("allow-incomplete"),
 	}
 }
 
@@ -194,7 +193,7 @@ func (cmd *command) dependencies() (*module.Dependencies, error) {
 	o := cmd.moduleMirrorOptions()
 	done := cmd.out.Step("reading configurations")
 	dependencies, err := module.FindDependencies(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.DependencyOptions{
-		Open: o.Open, AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS, Environ: os.Environ(),
+		Open: o.Open, AllowIncomplete: o.AllowIncomplete, Environ: os.Environ(),
 	})
 	done()
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 
 func modulePullCommand() *cli.Command {
 	return newCommand("pull", modulePullAction, []cli.Flag{
-		fromFlag("`REPO`: repositories with mirrored modules"),
-		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "unpack to `DIRECTORY`"},
+		fromFlag("read mirrored modules from `REPO`"),
+		&cli.StringFlag{Name: "dir", Category: commandline.GroupOperation, Usage: "unpack to `DIRECTORY`"},
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 

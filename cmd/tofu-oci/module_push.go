@@ -20,16 +20,13 @@ func modulePushCommand() *cli.Command {
 		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "push the module as `VERSION` (default: the commit's Git tag)"},
 		&cli.BoolFlag{Name: "include-untracked", Category: commandline.GroupSelection, Usage: "pack files that Git doesn't track, too"},
 		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the latest tag, OpenTofu's default"},
-		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until it is promoted"},
+		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until promoted"},
 		dryRunFlag("check and compare the package, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		signKeyFlag("sign the module with the key in `FILE`"),
-		passphraseFlag(),
-		&cli.StringFlag{Name: "source-url", Category: commandline.GroupContent, Usage: "`URL` of the source code (default: the CI job's repository)"},
-		&cli.StringFlag{Name: "licenses", Category: commandline.GroupContent, Usage: "annotate with the SPDX license `EXPRESSION`, such as MPL-2.0"},
-		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupContent, Usage: "annotate the manifest with `KEY=VALUE` (repeatable)"},
-		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupContent, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX (repeatable)"},
-		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupContent, Usage: "add the in-toto provenance in `FILE` (repeatable)"},
+		&cli.StringSliceFlag{Name: "annotation", Category: commandline.GroupOperation, Usage: "annotate the manifest with `KEY=VALUE`"},
+		&cli.StringSliceFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "add the SBOM in `FILE`, SPDX or CycloneDX"},
+		&cli.StringSliceFlag{Name: "provenance", Category: commandline.GroupOperation, Usage: "add the in-toto provenance in `FILE`"},
 		gateFlag(),
 		missingRepositoryFlag(),
 		digestFileFlag(),
@@ -113,7 +110,7 @@ func modulePackage(cmd *command) (p module.Package, err error) {
 		p.Annotations = map[string]string{}
 	}
 	for key, value := range map[string]string{
-		ocispec.AnnotationSource: index.SourceURL, ocispec.AnnotationRevision: dir.Revision, ocispec.AnnotationLicenses: c.String("licenses"),
+		ocispec.AnnotationSource: index.SourceURL, ocispec.AnnotationRevision: dir.Revision,
 	} {
 		if value != "" {
 			p.Annotations[key] = value

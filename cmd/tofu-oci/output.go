@@ -17,14 +17,17 @@ import (
 // outputFlags returns the flags of commands that print results as text or JSON.
 func outputFlags() []cli.Flag {
 	return []cli.Flag{
-		outputFlag("`FORMAT`: text or json"),
+		outputFlag("print `FORMAT`: text or json"),
 		quietFlag(),
-		&cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and their packages"},
 	}
 }
 
 func outputFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "output", Category: commandline.GroupOutput, Aliases: []string{"o"}, Value: report.Text, Usage: usage}
+}
+
+func verboseFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "verbose", Category: commandline.GroupOutput, Usage: "also list unchanged releases and their packages"}
 }
 
 func quietFlag() cli.Flag {

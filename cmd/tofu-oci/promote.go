@@ -16,16 +16,16 @@ import (
 
 func promoteCommand() *cli.Command {
 	return newCommand("promote", promoteAction, []cli.Flag{
-		toFlag("`REPO`: repositories (default: the first oci_mirror)"),
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
 	}, versionFlags("matching pending versions"), []cli.Flag{
 		aliasFlag(),
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
-		signKeyFlag("sign the record with the OpenPGP secret key in `FILE`"),
-		passphraseFlag(),
+		signKeyFlag("sign the record with the key in `FILE`"),
 		dryRunFlag("verify the releases, but write nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
 		gateFlag(),
+		verboseFlag(),
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 

@@ -15,20 +15,20 @@ import (
 
 func publishCommand() *cli.Command {
 	return newCommand("publish", publishAction, []cli.Flag{
-		&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "`ADDRESS`: provider address, [HOST/]NAMESPACE/TYPE"},
-		toFlag("`REPO`: target repositories (default: the first oci_mirror)"),
-		platformFlag("select only `OS_ARCH`, such as linux_amd64 (repeatable)"),
+		&cli.StringFlag{Name: "provider", Category: commandline.GroupSelection, Usage: "publish as `ADDRESS`, [HOST/]NAMESPACE/TYPE"},
+		toFlag("write to `REPO` (default: the first oci_mirror)"),
+		platformFlag("select only `OS_ARCH`, such as linux_amd64"),
 		aliasFlag(),
 		dryRunFlag("check and compare the packages, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},
-		checkLevelFlag("index, manifests, blobs, or deep"),
-		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupContent, Usage: "don't attach documents about all platforms, or attestations"},
+		checkLevelFlag("check existing versions: `LEVEL` is index, manifests, blobs, or deep"),
+		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupOperation, Usage: "don't attach SBOMs and attestations"},
 		&cli.BoolFlag{Name: "skip-checks", Category: commandline.GroupOperation, Usage: "don't check the contents of the zips"},
 		launchFlag(),
 		gateFlag(),
 		failFastFlag(),
+		verboseFlag(),
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
-		passphraseFlag(),
 	}, trustFlags(), artifactFlags(), transferFlags(), networkFlags(), outputFlags())
 }
 

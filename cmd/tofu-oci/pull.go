@@ -11,16 +11,16 @@ import (
 
 func pullCommand() *cli.Command {
 	return newCommand("pull", pullAction, []cli.Flag{
-		fromFlag("`REPO`: repositories or the URL of a network mirror (default: from the CLI configuration)"),
-		platformFlag("`OS_ARCH`: platform (repeatable; default: the current one)"),
+		fromFlag("read `REPO`, or the network mirror at this URL (default: from the CLI configuration)"),
+		platformFlag("download for `OS_ARCH` (default: the current one)"),
 		sourcesFlag(),
-		lockFileFlag("`FILE`: lock file, directory, or pattern (repeatable)"),
+		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
 		aliasFlag(),
-		terraformFlag("with --lock-file: interpret lock files as Terraform does"),
+		terraformFlag("interpret lock files as Terraform does"),
 		failFastFlag(),
-		&cli.StringFlag{Name: "dir", Category: commandline.GroupContent, Usage: "write to `DIRECTORY`"},
-		&cli.StringFlag{Name: "layout", Category: commandline.GroupContent, Value: string(pull.LayoutZip), Usage: "`LAYOUT`: zip, packed, unpacked, or network"},
-		&cli.BoolFlag{Name: "with-documents", Category: commandline.GroupContent, Usage: "also write checksums, signatures, and SBOMs"},
+		&cli.StringFlag{Name: "dir", Category: commandline.GroupOperation, Usage: "write to `DIRECTORY`"},
+		&cli.StringFlag{Name: "layout", Category: commandline.GroupOperation, Value: string(pull.LayoutZip), Usage: "write `LAYOUT`: zip, packed, unpacked, or network"},
+		&cli.BoolFlag{Name: "with-documents", Category: commandline.GroupOperation, Usage: "also write checksums, signatures, and SBOMs"},
 		cacheFlag("cache packages in `DIR`"),
 		verifyCacheFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())

@@ -34,11 +34,11 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	o.Open = cmd.open
 	o.Catalog = cmd.repositoryNames
-	warn := func(err error) { cmd.out.Warn("--providers: %v", err) }
-	if known, err := readProviders(cmd.c, warn); err != nil {
-		return o, err
-	} else if known != nil {
-		o.Providers = func() ([]provider.Address, error) { return readProviders(cmd.c, warn) }
+	if cmd.c.IsSet("sources") {
+		o.Providers = cmd.servedProviders
+		if _, err := o.Providers(); err != nil {
+			return o, err
+		}
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
@@ -72,6 +72,19 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	err = accessOptions(cmd, log, &o)
 	return o, err
+}
+
+// servedProviders reads the --sources files. It is called again when they change.
+func (cmd *command) servedProviders() (all []provider.Address, err error) {
+	warn := func(err error) { cmd.out.Warn("--sources: %v", err) }
+	for _, path := range cmd.c.StringSlice("sources") {
+		listed, err := catalog.ReadFile(path, warn)
+		if err != nil {
+			return nil, flagError("sources", err)
+		}
+		all = append(all, listed...)
+	}
+	return all, nil
 }
 
 // templateOptions parses the flags that specify repositories.
@@ -128,8 +141,8 @@ func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions
 // pullThroughFlags returns the flags for releases that are mirrored on first request.
 func pullThroughFlags() []cli.Flag {
 	return slices.Concat([]cli.Flag{
-		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching providers on request (repeatable)"},
-		&cli.StringSliceFlag{Name: "modules-pull-through", Category: commandline.GroupSelection, Usage: "`PATTERN`: mirror matching modules on request (repeatable)"},
+		&cli.StringSliceFlag{Name: "pull-through", Category: commandline.GroupSelection, Usage: "mirror providers that match `PATTERN` on request"},
+		&cli.StringSliceFlag{Name: "modules-pull-through", Category: commandline.GroupSelection, Usage: "mirror modules that match `PATTERN` on request"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "don't mirror versions younger than `DURATION`"},
 		gateFlag(), attestationsFlag(), sbomFlag(),
 	}, trustFlags())
@@ -151,7 +164,7 @@ func pullThrough(cmd *command, served serve.Options) (*pullthrough.Options, erro
 		Cooldown: mirror.Cooldown{MinAge: cmd.minAge},
 		Publish: publish.Options{
 			Aliases: cmd.aliases, Gates: cmd.gates.Option(), Verify: verifyOffered(cmd, served.From),
-			Attestations: cmd.publishing.Attestations, AutoSBOM: cmd.publishing.AutoSBOM,
+			Attestations: cmd.publishing.Attestations, AutoSBOM: cmd.publishing.AutoSBOM, SBOM: cmd.publishing.SBOM,
 		},
 	}
 	err := cmp.Or(

@@ -32,23 +32,23 @@ func syncCommand() *cli.Command {
 
 func syncPlanCommand() *cli.Command {
 	return newCommand("plan", syncPlan, syncFlags(), []cli.Flag{
-		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply --plan"},
+		&cli.StringFlag{Name: "plan-file", Category: commandline.GroupOutput, Usage: "write the plan to `FILE`, for sync apply"},
 		&cli.BoolFlag{Name: "detailed-exitcode", Category: commandline.GroupOutput, Usage: "exit with code 10 if the plan contains changes"},
 	}, networkFlags(), syncOutputFlags())
 }
 
 func syncApplyCommand() *cli.Command {
 	return newCommand("apply", syncApply, syncFlags(), []cli.Flag{
-		&cli.StringFlag{Name: "plan", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --out wrote"},
+		&cli.StringFlag{Name: "plan-file", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --plan-file wrote"},
 		missingRepositoryFlag(),
-		&cli.StringFlag{Name: "out", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
+		&cli.StringFlag{Name: "result-file", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
 		textfileFlag(),
 	}, transferFlags(), networkFlags(), syncOutputFlags())
 }
 
 // syncFlags returns the flags of sync plan and sync apply.
 func syncFlags() []cli.Flag {
-	level := checkLevelFlag("tags, index, manifests, blobs, or deep").(*cli.StringFlag)
+	level := checkLevelFlag("check existing versions: `LEVEL` is tags, index, manifests, blobs, or deep").(*cli.StringFlag)
 	level.Value = repository.DepthIndex.String()
 	return []cli.Flag{
 		&cli.StringFlag{Name: "shard", Category: commandline.GroupSelection, Usage: "select only the providers in shard `I/N`, auto/N (in a Kubernetes Indexed Job), or auto (in a GitLab parallel job)"},
@@ -57,7 +57,7 @@ func syncFlags() []cli.Flag {
 }
 
 func syncOutputFlags() []cli.Flag {
-	return []cli.Flag{outputFlag("`FORMAT`: text, json, or markdown"), quietFlag()}
+	return []cli.Flag{outputFlag("print `FORMAT`: text, json, or markdown"), quietFlag()}
 }
 
 func textfileFlag() cli.Flag {
@@ -175,9 +175,9 @@ func syncPlan(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	if file := cmd.c.String("out"); file != "" {
+	if file := cmd.c.String("plan-file"); file != "" {
 		if err := plan.Write(file); err != nil {
-			return flagError("out", err)
+			return flagError("plan-file", err)
 		}
 	}
 	err = report.NewSync(cmd.out, plan).Planned(o.Problems)
@@ -206,10 +206,10 @@ func syncApply(cmd *command) error {
 func (w *watcher) applyPlan(o sync.Options) error {
 	w.result = report.NewSync(w.out, &sync.Plan{Declaration: sync.PlannedFile{Path: o.Declaration.Path, Digest: o.Declaration.Digest}}) // the result if planning fails
 	plan, err := sync.NewPlan(w.c.Context, o)
-	if file := w.c.String("plan"); file != "" && err == nil {
+	if file := w.c.String("plan-file"); file != "" && err == nil {
 		var approved *sync.Plan
 		if approved, err = sync.ReadPlan(file); err != nil {
-			return flagError("plan", err)
+			return flagError("plan-file", err)
 		}
 		err = plan.Restrict(approved)
 	}
@@ -222,11 +222,11 @@ func (w *watcher) applyPlan(o sync.Options) error {
 		w.noteMirroredModules(o, plan)
 	}
 	result := w.result.Document
-	if w.c.IsSet("textfile") || w.c.IsSet("out") {
+	if w.c.IsSet("textfile") || w.c.IsSet("result-file") {
 		result.Summary.Newest = sync.Newest(w.c.Context, o)
 	}
 	err = w.result.Finish(o.Problems, err)
-	if file := w.c.String("out"); file != "" {
+	if file := w.c.String("result-file"); file != "" {
 		err = errors.Join(err, result.Write(file)) // the error contains the path
 	}
 	return err

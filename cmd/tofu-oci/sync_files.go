@@ -22,9 +22,9 @@ import (
 
 func syncValidateCommand() *cli.Command {
 	return newCommand("validate", syncValidate, []cli.Flag{
-		&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings for `PROVIDER`, or for a module (HOST/NAMESPACE/NAME/SYSTEM)"},
+		&cli.StringFlag{Name: "explain", Category: commandline.GroupSelection, Usage: "show the settings for `PROVIDER` or a module"},
 		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "push temporary artifacts to find out what the targets' registries support"},
-		outputFlag("`FORMAT`: text or json"), quietFlag(),
+		outputFlag("print `FORMAT`: text or json"), quietFlag(),
 	}, networkFlags())
 }
 
@@ -107,7 +107,7 @@ func syncReportCommand() *cli.Command {
 
 func syncReport(cmd *command) error {
 	if !cmd.c.Args().Present() {
-		return usagef("missing FILE: specify files that sync apply --out wrote")
+		return usagef("missing FILE: specify files that sync apply --result-file wrote")
 	}
 	var limit time.Duration
 	if err := parseSet(cmd.c, "max-age", &limit, text.ParseAge); err != nil {

@@ -19,8 +19,8 @@ import (
 
 func syncInitCommand() *cli.Command {
 	return newCommand("init", syncInit, []cli.Flag{
-		fromFlag("`REPO`: declare the providers in these repositories"),
-		lockFileFlag("`FILE`: lock file, directory, or pattern to declare (repeatable)"),
+		fromFlag("declare the providers in `REPO`"),
+		lockFileFlag("declare the providers in `FILE`, a lock file, directory, or pattern"),
 		&cli.StringFlag{Name: "ci", Category: commandline.GroupOutput, Usage: "also write a trust file, a README, and a pipeline for `SYSTEM`: github or gitlab"},
 	}, networkFlags(), []cli.Flag{quietFlag()})
 }

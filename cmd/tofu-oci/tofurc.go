@@ -25,11 +25,11 @@ func tofurcCommand() *cli.Command {
 	return newCommand("tofurc", tofurcAction, []cli.Flag{
 		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the blocks to `FILE`"},
 		&cli.StringFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "also redirect module registries to the server at `URL`"},
-		&cli.StringSliceFlag{Name: "modules-host", Category: commandline.GroupOperation, Usage: "`HOST[=URL]`: redirect HOST's modules, but keep its provider registry at URL (repeatable)"},
-		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "`HOST=URL`: print Git commands that redirect HOST to URL (repeatable)"},
+		&cli.StringSliceFlag{Name: "modules-host", Category: commandline.GroupOperation, Usage: "redirect the modules of `HOST[=URL]`, but keep its provider registry at URL"},
+		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "print Git commands that redirect `HOST=URL`"},
 		dryRunFlag("with --write: print the changes, but write nothing"),
 		&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
-		outputFlag("with --validate: output `FORMAT`, text or json"),
+		outputFlag("with --validate: print `FORMAT`: text or json"),
 	})
 }
 

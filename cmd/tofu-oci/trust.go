@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +11,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
-	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -23,7 +21,7 @@ import (
 
 func trustCommand() *cli.Command {
 	selection := slices.Concat([]cli.Flag{
-		fromFlag("`REPO`: repositories (default: from the CLI configuration)"),
+		fromFlag("read `REPO` (default: from the CLI configuration)"),
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{aliasFlag()})
 	return &cli.Command{Name: "trust", Subcommands: []*cli.Command{
@@ -128,14 +126,14 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 // trustFlags returns the flags of commands that verify signatures.
 func trustFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "`MODE`: signature policy: require, warn, or off"},
+		&cli.StringFlag{Name: "signatures", Category: commandline.GroupTrust, Value: string(trust.ModeWarn), Usage: "verify signatures; `MODE` is require, warn, or off"},
 		keyringFlag(),
-		trustFileFlag("`FILE`: trust file that pins providers to keys"),
+		trustFileFlag("pin providers to the keys in the trust file `FILE`"),
 	}
 }
 
 func keyringFlag() cli.Flag {
-	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "`FILE`: file or directory with trusted OpenPGP keys"}
+	return &cli.StringFlag{Name: "keyring", Category: commandline.GroupTrust, Usage: "trust the OpenPGP keys in `FILE` (or directory)"}
 }
 
 func trustFileFlag(usage string) cli.Flag {
@@ -179,38 +177,23 @@ func (cmd *command) readKeyring(path string) (trust.Keyring, error) {
 // would be unsafe, because other users can see command lines.
 const passphraseVariable = "TOFU_OCI_SIGN_PASSPHRASE" //nolint:gosec // the name of a variable
 
-// maxPassphrase limits the size of a passphrase file in bytes.
-const maxPassphrase = 4 << 10
-
 func signKeyFlag(usage string) cli.Flag {
 	return &cli.StringFlag{Name: "sign-key", Category: commandline.GroupTrust, Usage: usage}
 }
 
 func recordKeyFlag() cli.Flag {
-	return signKeyFlag("sign decision records with the OpenPGP secret key in `FILE`")
-}
-
-func passphraseFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sign-passphrase-file", Category: commandline.GroupTrust, Usage: "read the key's passphrase from `FILE` instead of $" + passphraseVariable}
+	return signKeyFlag("sign decision records with the key in `FILE`")
 }
 
 // readSigner reads the --sign-key key. Without the flag, it returns nil.
 func readSigner(c *cli.Context) (artifact.Signer, error) {
-	path, file := c.String("sign-key"), c.String("sign-passphrase-file")
+	path := c.String("sign-key")
 	if path == "" {
 		return nil, nil
 	}
-	passphrase := []byte(os.Getenv(passphraseVariable))
-	if file != "" {
-		text, err := bounded.ReadFileOrPipe(file, maxPassphrase)
-		if err != nil {
-			return nil, flagError("sign-passphrase-file", err)
-		}
-		passphrase = bytes.TrimRight(text, "\r\n")
-	}
-	signer, err := trust.ReadSigner(path, passphrase)
+	signer, err := trust.ReadSigner(path, []byte(os.Getenv(passphraseVariable)))
 	if errors.Is(err, trust.ErrNoPassphrase) {
-		return nil, usagef("--sign-key: %s requires a passphrase; set %s or use --sign-passphrase-file FILE", path, passphraseVariable)
+		return nil, usagef("--sign-key: %s requires a passphrase; set %s", path, passphraseVariable)
 	}
 	return signer, flagError("sign-key", err)
 }

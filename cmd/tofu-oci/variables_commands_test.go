@@ -39,7 +39,6 @@ var simplest = []struct {
 	{"copy hashicorp/null --from oci-layout:repo/{type} --to oci-layout:copied/{type}", 0},
 	{"list hashicorp/null", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type}", 0},
-	{"list hashicorp/null --from oci-layout:repo/{type} --check-level blobs", 0},
 	{"list hashicorp/null --from oci-layout:repo/{type} --pending", 0},
 	{"list --from oci-layout:repo/{type}", 0},
 	{"promote hashicorp/null --to oci-layout:repo/{type}", 5},
@@ -88,7 +87,7 @@ var simplest = []struct {
 	{"sync plan mirror.hcl", 0},
 	{"sync apply mirror.hcl", 0},
 	{"sync init {n}/mirror.hcl", 0},
-	{"sync apply mirror.hcl --shard 1/1 --out result.json", 0},
+	{"sync apply mirror.hcl --shard 1/1 --result-file result.json", 0},
 	{"sync report result.json", 0},
 }
 
@@ -97,8 +96,8 @@ var simplest = []struct {
 var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "ARCHIVE_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
 	"CA_FILE": "ca.pem", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
-	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
-	"LICENSES": "MPL-2.0", "LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
+	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "H1": "skip", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
+	"LISTEN": "127.0.0.1:0", "LOCKFILE": "readonly", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "MEMORY": "64MiB", "METRICS_LISTEN": "127.0.0.1:0",
 	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"MODULES_SERVER": "https://mirror.example.com", "MODULES_HOST": "registry.terraform.io", "GIT_MIRROR": "github.com=https://git.example.com",
 	"ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
@@ -106,10 +105,10 @@ var plausible = map[string]string{
 	"BUNDLE_CREATE_MODULES_FROM": "oci-layout:repo/{name}", "BUNDLE_INVENTORY_MODULES_FROM": "oci-layout:repo/{name}",
 	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}", "MODULES_PULL_THROUGH": "acme/*/*",
 	"CI": "github", "SYNC_RESULT": "result.json", "TITLE": "Acme providers",
-	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PROVIDERS": "providers.txt", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
-	"SBOM_PROGRAM": "make-sbom {zip}", "SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
-	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc", "SIGN_PASSPHRASE_FILE": "passphrase",
-	"SOURCES": "providers.txt", "SOURCE_URL": "https://git.example.com/acme", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
+	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
+	"SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
+	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc",
+	"SOURCES": "providers.txt", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
 	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "UNANNOTATED": "registry.example.org", "USERNAME": "jane",
 }
 

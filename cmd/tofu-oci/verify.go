@@ -20,23 +20,22 @@ import (
 
 func verifyCommand() *cli.Command {
 	return newCommand("verify", verifyAction, []cli.Flag{
-		fromFlag("`REPO`: repositories (default: the first oci_mirror)"),
+		fromFlag("read `REPO` (default: the first oci_mirror)"),
 		sourcesFlag(),
-		providersFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
-		&cli.BoolFlag{Name: "deep", Category: commandline.GroupOperation, Usage: "read all blobs"},
-		&cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: "compare with the origin registry"},
+		checkLevelFlag("verify at `LEVEL`: blobs, or deep, which reads all blobs"),
+		againstOriginFlag("compare with the origin registry"),
 		launchFlag(),
-		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require that each release has an approval signed with a key in `KEYRING`"},
+		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require approvals signed with a key in `KEYRING`"},
 	}, trustFlags(), networkFlags(), []cli.Flag{
-		outputFlag("`FORMAT`: text, json, markdown, or sarif"),
+		outputFlag("print `FORMAT`: text, json, markdown, or sarif"),
 		quietFlag(),
 	})
 }
 
 func verifyAction(cmd *command) error {
-	o := verify.ManyOptions{Options: verify.Options{Deep: cmd.c.Bool("deep")}, AllowNone: !hasProviders(cmd.c)}
+	o := verify.ManyOptions{AllowNone: !hasProviders(cmd.c)}
 	versions := 1
 	if !hasProviders(cmd.c) {
 		versions = 0
@@ -58,6 +57,7 @@ func verifyAction(cmd *command) error {
 	if len(wanted) > 0 && wanted[0].Address.IsModule() && (cmd.c.Bool("against-origin") || cmd.c.Bool("launch")) {
 		return usagef("--against-origin and --launch do not support modules")
 	}
+	o.Deep = cmd.publishing.Check == repository.DepthContent
 	o.Verify, o.Aliases, o.Open = cmd.policy.Verify, cmd.aliases, cmd.openFrom
 	if cmd.c.Bool("against-origin") {
 		o.Origin = source.NewMemo(cmd.origin(), 0)
@@ -124,6 +124,10 @@ func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown 
 		return nil, nil, fmt.Errorf("%w in the repositories of %s", provider.ErrProviderNotFound, cmd.c.String("from"))
 	}
 	return l.Requirements(), unknown, nil
+}
+
+func againstOriginFlag(usage string) cli.Flag {
+	return &cli.BoolFlag{Name: "against-origin", Category: commandline.GroupOperation, Usage: usage}
 }
 
 func launchFlag() cli.Flag {

@@ -19,7 +19,7 @@ const devVersion = "dev"
 
 func versionCommand() *cli.Command {
 	printBuild := func(cmd *command) error { return cmd.out.Build(thisBuild()) }
-	return newCommand(commandline.Version, printBuild, []cli.Flag{outputFlag("`FORMAT`: text or json")})
+	return newCommand(commandline.Version, printBuild, []cli.Flag{outputFlag("print `FORMAT`: text or json")})
 }
 
 // thisBuild describes the build of the running program.

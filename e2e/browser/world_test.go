@@ -133,7 +133,7 @@ func makeWorld(ctx context.Context) (err error) {
 		return err
 	}
 	err = errors.Join(
-		mirror(ctx, rocket+"@"+newest, "--sbom-program", program), mirror(ctx, rocket, "--all"), mirror(ctx, providers...),
+		mirror(ctx, rocket+"@"+newest, "--sbom", program), mirror(ctx, rocket, "--all"), mirror(ctx, providers...),
 	)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ provider "cloudflare/cloudflare" {
 	if err := os.WriteFile(filepath.Join(world.dir, "mirror.hcl"), []byte(declaration), 0o600); err != nil {
 		return err
 	}
-	return run(ctx, "sync", "apply", "mirror.hcl", "--out", "result.json")
+	return run(ctx, "sync", "apply", "mirror.hcl", "--result-file", "result.json")
 }
 
 // mirror runs tofu-oci mirror.
@@ -305,7 +305,7 @@ func sbom() ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"spdxVersion": "SPDX-2.3", "name": "rocket", "packages": []any{}}, "", "  ")
 }
 
-// sbomProgram writes a program for --sbom-program and returns its path.
+// sbomProgram writes a program for --sbom and returns its path.
 func sbomProgram() (string, error) {
 	document, err := sbom()
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *site) mirrorBig() work {
 		doers: []doer{
 			s.mirrorOurs("h1 computed", unstated, true, want),
 			s.mirrorOurs("h1 stated", bigType(0), true, want),
-			s.mirrorOurs("no h1", unstated, false, want, "--no-h1"),
+			s.mirrorOurs("no h1", unstated, false, want, "--h1=skip"),
 			s.mirrorOurs(sbomName, unstated, true, want, "--sbom=auto"),
 			s.mirrorOurs("SBOM, h1 stated", bigType(0), true, want, "--sbom=auto"),
 			s.mirrorScript(bigType(0), want),
@@ -52,7 +52,7 @@ func (s *site) mirrorBig() work {
 		rows: []row{
 			{"`mirror` of a 300 MB zip, h1 computed", "h1 computed", []string{scriptName}, 0.85},
 			{"the same, h1 from the origin", "h1 stated", []string{scriptName}, 0.33},
-			{"the same, `--no-h1`", "no h1", []string{scriptName}, 0.33},
+			{"the same, `--h1 skip`", "no h1", []string{scriptName}, 0.33},
 			{"the same, h1 computed, `--sbom auto`", sbomName, []string{"h1 computed"}, 1.03},
 			{"the same, h1 from the origin, `--sbom auto`", "SBOM, h1 stated", []string{"h1 computed"}, 1.03},
 		},

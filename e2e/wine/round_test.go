@@ -108,7 +108,7 @@ func TestRound(t *testing.T) {
 	m.run(t, 0, ` unchanged `, "mirror", "hashicorp/time", "--to", "oci-layout:c:/air gap/{namespace}/{type}", "--config", "tofu.rc", "--ca-file", "ca.pem")
 	m.run(t, 0, ` created localhost:`, "copy", "hashicorp/time", "--from", `oci-layout:..\air gap\{namespace}\{type}`, "--to", registry, "--ca-file", "ca.pem")
 	m.run(t, 0, `^registry.opentofu.org/hashicorp/time`, "list", "--from", layout)
-	m.run(t, 0, "", "verify", "hashicorp/time", "--deep", "--launch", "--from", layout)
+	m.run(t, 0, "", "verify", "hashicorp/time", "--check-level", "deep", "--launch", "--from", layout)
 	m.run(t, 0, "", "doctor", "hashicorp/time", "--from", layout)
 
 	// 2. Pull to directories, twice.

@@ -20,8 +20,8 @@ const (
 // Read parses a command line and returns it in the order that urfave/cli expects, with
 // flags before arguments. Users can write flags anywhere, as in "tofu-oci mirror
 // hashicorp/null --to X" or "tofu-oci --output json list …". A request for help takes
-// precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help".
-// --version before a command is equivalent to the version command. Errors suggest
+// precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help", and
+// "help flags" describes the flags that most commands have in common. --version before a command is equivalent to the version command. Errors suggest
 // corrections.
 //
 // Environment variables can set flags that are not on the command line. The returned
@@ -66,7 +66,7 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 		}
 	}
 	if c.help || !c.isNamed() && !c.version {
-		setHelpTexts(app)
+		setHelpTexts(app, c.flagsHelp)
 	}
 	ordered, err = c.ordered(args[:min(len(args), 1)])
 	return ordered, c.variables(), err
@@ -112,6 +112,8 @@ type commandLine struct {
 	rest    []string
 	// help and version report whether help or the version is requested.
 	help, version bool
+	// flagsHelp reports whether the help for the common flags is requested.
+	flagsHelp bool
 }
 
 // setFlag is a flag that the command line or an environment variable sets.
@@ -138,6 +140,10 @@ func (c *commandLine) isNamed() bool { return c.command != nil && len(c.commands
 func (c *commandLine) name(arg string) error {
 	if arg == "help" && len(c.names) == 0 {
 		c.help = true
+		return nil
+	}
+	if arg == "flags" && c.help && len(c.names) == 0 {
+		c.flagsHelp = true
 		return nil
 	}
 	for _, command := range c.commands {

@@ -15,6 +15,8 @@ type Program struct {
 	// Text is the description. Blank lines separate its paragraphs, and indented lines
 	// are printed verbatim.
 	Text string
+	// FlagsText introduces the flags that most commands have in common.
+	FlagsText string
 	// Date is the build's commit date. It is zero if the date is unknown.
 	Date time.Time
 	// Flags contains the flags that can be used without a command.
@@ -27,6 +29,9 @@ type Program struct {
 type Command struct {
 	// Path is the command's name, such as "mirror", or "cache" and "prune".
 	Path []string
+	// Group is the heading under which the program's help text lists the command. It is
+	// empty for subcommands.
+	Group string
 	// Summary and Text have the same format as in [Program].
 	Summary, Text string
 	// Usage is the synopsis of arguments and flags, such as "PATH... [FLAG...]".

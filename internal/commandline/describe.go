@@ -13,10 +13,11 @@ import (
 var choices = map[string][]string{
 	"attestations":    {"fetch", "require"},
 	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
+	"h1":              {"auto", "skip", "verify"},
+	"lockfile":        {"readonly"},
 	"module-location": {"archive", "oci"},
 	"layout":          {"zip", "packed", "unpacked", "network"},
 	"output":          {"text", "json", "markdown", "sarif", "github"},
-	"sbom":            {"auto"},
 	"signatures":      {"require", "warn", "off"},
 }
 
@@ -46,10 +47,14 @@ func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
 	}
 }
 
-// setHelpTexts sets the help texts, wrapped to the width of the app's output.
-func setHelpTexts(app *cli.App) {
+// setHelpTexts sets the help texts, wrapped to the width of the app's output. If isTopic
+// is true, the app's help text describes the common flags.
+func setHelpTexts(app *cli.App, isTopic bool) {
 	p, width := Describe(app, time.Time{}), terminalWidth(app.Writer)
 	app.CustomAppHelpTemplate = escapeTemplate(p.help(width))
+	if isTopic {
+		app.CustomAppHelpTemplate = escapeTemplate(p.flagsHelp(width))
+	}
 	setHelp(p, width, app.Commands)
 }
 
@@ -80,10 +85,10 @@ func usageError(c *cli.Context, err error, _ bool) error {
 // date.
 func Describe(app *cli.App, date time.Time) Program {
 	return Program{
-		Name: app.Name, Summary: app.Usage, Text: app.Description, Date: date,
+		Name: app.Name, Summary: app.Usage, Text: app.Description, FlagsText: app.UsageText, Date: date,
 		Flags: []Flag{
-			{Names: []string{"help", "h"}, Description: "show this help; after a command, the command's help", Group: flagsHeading},
-			{Names: []string{"version", "v"}, Description: "print the version", Group: flagsHeading},
+			{Names: []string{"help", "h"}, Description: "show this help; after a command, the command's help"},
+			{Names: []string{"version", "v"}, Description: "print the version"},
 		},
 		Commands: describeCommands(nil, app.Commands),
 	}
@@ -91,7 +96,7 @@ func Describe(app *cli.App, date time.Time) Program {
 
 func describeCommands(parent []string, commands []*cli.Command) (described []Command) {
 	for _, c := range commands {
-		d := Command{Path: append(slices.Clone(parent), c.Name), Summary: c.Usage, Usage: c.ArgsUsage, Text: c.Description, Arguments: arguments(c)}
+		d := Command{Path: append(slices.Clone(parent), c.Name), Group: c.Category, Summary: c.Usage, Usage: c.ArgsUsage, Text: c.Description, Arguments: arguments(c)}
 		for _, flag := range c.Flags {
 			d.Flags = append(d.Flags, describeFlag(c, flag.(cli.DocGenerationFlag)))
 		}

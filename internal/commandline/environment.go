@@ -22,7 +22,6 @@ var WithoutVariable = map[string]string{
 	"version":             "it requests the version instead of configuring a run",
 	"force":               "overwriting must be requested each time",
 	"password-stdin":      "it applies to a single password",
-	"list check-level":    "checking must be requested each time, because it sends more requests than listing",
 	"lock check":          "it prevents lock from writing files",
 	"list pending":        "it changes the output of list",
 	"module list pending": "it changes the output of module list",
@@ -36,7 +35,8 @@ var WithoutVariable = map[string]string{
 	"version output":      "programs such as install.sh expect text unless they request another format",
 	"tofurc validate":     "it prevents tofurc from printing a block",
 	"tofurc write":        "changing a file must be requested each time",
-	"plan":                "an approved plan applies to a single run",
+	"plan-file":           "a plan applies to a single run",
+	"result-file":         "it specifies the output file of a single run",
 	"out":                 "it specifies the output file of a single run",
 	"explain":             "it applies to a single provider",
 }

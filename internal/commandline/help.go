@@ -17,27 +17,31 @@ const (
 	// narrower, because long lines are hard to read.
 	minWidth, maxWidth, maxParagraph = 60, 200, 100
 	// flagColumn and commandColumn are the columns where descriptions start.
-	flagColumn, commandColumn = 29, 14
+	flagColumn, commandColumn = 31, 14
 )
 
 // Groups of flags. They are the headings of help texts, in this order, and the
 // categories of flags in urfave/cli.
 const (
 	GroupSelection = "Selection" // providers, versions, platforms, and repositories
-	GroupOperation = "Operation" // how the command works
-	GroupContent   = "Content"   // written content
+	GroupOperation = "Operation" // how the command works, and what it writes
 	GroupTrust     = "Trust"     // signatures and keys
-	GroupAccess    = "Access"    // access to a server
-	GroupServer    = "Server"    // a server's addresses, TLS, and limits
-	GroupTransfer  = "Transfer"  // caching and concurrency
+	GroupServer    = "Server"    // a server's addresses, TLS, and access control
 	GroupNetwork   = "Network"   // configuration and connections
 	GroupOutput    = "Output"
-	flagsHeading   = "Flags" // flags of the program itself
 )
+
+// commonFlags contains the flags of almost all commands that connect to registries.
+// "help flags" describes them once.
+var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "debug", "help"}
+
+// fewCommonFlags is the number of common flags up to which a command's help describes
+// them itself.
+const fewCommonFlags = 6
 
 // Groups lists the groups of flags in the order in which help texts list them.
 var Groups = []string{
-	GroupSelection, GroupOperation, GroupContent, GroupTrust, GroupAccess, GroupServer, GroupTransfer, GroupNetwork, GroupOutput,
+	GroupSelection, GroupOperation, GroupTrust, GroupServer, GroupNetwork, GroupOutput,
 }
 
 // terminalWidth returns the width of help texts on w: the terminal's width, limited to
@@ -54,13 +58,54 @@ func terminalWidth(w io.Writer) int {
 	return min(max(width, minWidth), maxWidth)
 }
 
-// help returns the program's help text.
+// help returns the program's help text, with the commands in groups.
 func (p Program) help(width int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s\nCommands:\n", p.Name, wrapText(sentence(p.Summary)+" "+p.Text, width))
-	p.writeCommands(&b, nil, width)
-	writeFlags(&b, p.Flags, width)
+	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s", p.Name, wrapText(sentence(p.Summary)+" "+p.Text, width))
+	group := ""
+	for _, c := range p.subcommands(nil) {
+		if c.Group != group {
+			group = c.Group
+			fmt.Fprintf(&b, "\n%s:\n", group)
+		}
+		writeEntry(&b, commandColumn, width, c.Path[0], c.Summary)
+	}
 	return b.String()
+}
+
+// flagsHelp returns the help text for the common flags.
+func (p Program) flagsHelp(width int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage: %s COMMAND [ARGUMENT...] [FLAG...]\n\n%s", p.Name, wrapText(p.FlagsText, width))
+	writeFlags(&b, p.common(), width)
+	return b.String()
+}
+
+// common returns the common flags.
+func (p Program) common() []Flag {
+	var flags []Flag
+	for _, name := range commonFlags {
+		for _, c := range p.Commands {
+			if i := slices.IndexFunc(c.Flags, func(f Flag) bool { return f.Names[0] == name }); i >= 0 {
+				flags = append(flags, c.Flags[i])
+				break
+			}
+		}
+	}
+	return flags
+}
+
+// withoutCommon returns the flags that "help flags" doesn't describe. If only few flags
+// are common, it returns all flags.
+func (p Program) withoutCommon(flags []Flag) []Flag {
+	common := p.common()
+	own := slices.DeleteFunc(slices.Clone(flags), func(f Flag) bool {
+		return slices.ContainsFunc(common, func(c Flag) bool { return c.Names[0] == f.Names[0] && c.Description == f.Description })
+	})
+	if len(flags)-len(own) <= fewCommonFlags {
+		return flags
+	}
+	return own
 }
 
 // commandHelp returns a command's help text.
@@ -69,21 +114,21 @@ func (p Program) commandHelp(c Command, width int) string {
 	fmt.Fprintf(&b, "Usage: %s %s %s\n\n%s", p.Name, c.Name(), c.Usage, wrapText(sentence(c.Summary)+" "+c.Text, width))
 	if len(p.subcommands(c.Path)) > 0 {
 		b.WriteString("\nCommands:\n")
-		p.writeCommands(&b, c.Path, width)
+		for _, sub := range p.subcommands(c.Path) {
+			writeEntry(&b, commandColumn, width, sub.Path[len(sub.Path)-1], sub.Summary)
+		}
 	}
-	writeFlags(&b, c.Flags, width)
+	own := p.withoutCommon(c.Flags)
+	writeFlags(&b, own, width)
+	if len(own) < len(c.Flags) {
+		fmt.Fprintf(&b, "\nFor common flags, such as --config and --output, see %s help flags.\n", p.Name)
+	}
 	return b.String()
-}
-
-func (p Program) writeCommands(b *strings.Builder, parent []string, width int) {
-	for _, c := range p.subcommands(parent) {
-		writeEntry(b, commandColumn, width, c.Path[len(c.Path)-1], c.Summary)
-	}
 }
 
 // writeFlags writes the flags, group by group.
 func writeFlags(b *strings.Builder, flags []Flag, width int) {
-	for _, group := range append(slices.Clone(Groups), flagsHeading) {
+	for _, group := range Groups {
 		heading := "\n" + group + ":\n"
 		for _, f := range flags {
 			if f.Group != group {
@@ -94,6 +139,9 @@ func writeFlags(b *strings.Builder, flags []Flag, width int) {
 			term, description := strings.Join(f.Spellings(), ", "), f.Description
 			if f.Placeholder != "" {
 				term += " " + f.Placeholder
+			}
+			if f.Repeatable {
+				term += "..."
 			}
 			if f.Variable != "" && f.Variable != variableFor(f.Names[0]) {
 				description += " [$" + f.Variable + "]"

@@ -145,6 +145,9 @@ func manualFlag(f Flag) string {
 	if f.Placeholder != "" {
 		text += " Ar " + roff(f.Placeholder)
 	}
+	if f.Repeatable {
+		text += " ..."
+	}
 	return text
 }
 

@@ -42,8 +42,6 @@ const (
 var Rules = []FlagRule{
 	{Flags: []string{"all"}, Conflicts: []string{"latest"}, Strict: true},
 	{Flags: []string{"digest-file"}, Conflicts: []string{"check-level=tags"}, Strict: true, Hint: "use --check-level index, which reads digests"},
-	{Flags: []string{"sbom"}, Conflicts: []string{"sbom-program"}},
-	{Flags: []string{"sign-passphrase-file"}, Requires: []string{"sign-key"}},
 	{Command: "mirror", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "pull", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "bundle create", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
@@ -53,22 +51,17 @@ var Rules = []FlagRule{
 	{Command: "pull", Flags: []string{"with-documents"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
 	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "alternatively, set TOFU_OCI_CACHE"},
 
-	{Command: "list", Flags: []string{"check-level"}, Conflicts: []string{"pending", "history"}},
-	{Command: "list", Flags: []string{"check-level"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Conflicts: []string{"history"}},
 	{Command: "list", Flags: []string{"history"}, Requires: []string{Argument}},
 	{Command: "list", Flags: []string{"pending"}, Requires: []string{Argument, "sources", "from"}},
-	{Command: "list", Flags: []string{"sources"}, Requires: []string{"pending"}},
-	{Command: "list", Flags: []string{"providers"}, Conflicts: []string{Argument, "sources"}},
-	{Command: "verify", Flags: []string{"providers"}, Conflicts: []string{Argument, "sources"}},
-	{Command: "verify", Flags: []string{"providers"}, Requires: []string{"from"}},
+	{Command: "list", Flags: []string{"sources"}, Conflicts: []string{Argument}},
 
 	{Command: "doctor", Flags: []string{"from"}, Conflicts: []string{"to"}},
 	{Command: "doctor", Flags: []string{"to"}, Conflicts: []string{"from"}},
 	{Command: "doctor", Flags: []string{"push"}, Requires: []string{"from", "to"}},
 	{Command: "doctor", Flags: []string{"lock-file", "platform", "alias"}, Requires: []string{Argument}},
 
-	{Command: "lock", Flags: []string{"upgrade", "compute-h1", "dry-run"}, Conflicts: []string{"check"}},
+	{Command: "lock", Flags: []string{"upgrade", "h1=verify", "dry-run"}, Conflicts: []string{"check"}},
 	{Command: "lock", Flags: []string{Argument, "sources"}, Conflicts: []string{"check"}, Hint: "--check checks all providers in the lock files"},
 	{Command: "lock", Flags: []string{"lock-file"}, Requires: []string{"check"}, Hint: "to write a lock file, use --module-dir"},
 	{Command: "lock", Flags: []string{"lock-file"}, Conflicts: []string{"module-dir", "recursive"}},
@@ -89,7 +82,7 @@ var Rules = []FlagRule{
 	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "bundle create", Flags: []string{"declaration"}, Conflicts: []string{Argument, "from", "sources", "lock-file", "root", "module", "modules-from", "latest", "all", "signatures", "trust"}},
 	{Command: "bundle import", Flags: []string{"declaration"}, Conflicts: []string{"to", "modules-to", "alias", "stage", "gate", "signatures", "trust"}},
-	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --out writes"},
+	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --result-file writes"},
 	{Command: "exec", Flags: []string{"bundle"}, Conflicts: []string{"from", "allow-direct"}},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }

@@ -90,7 +90,7 @@ func Rebuild(a provider.Address, to template.Template, v provider.Version) findi
 	if a.IsModule() {
 		return Restore(a, to, v, " --force")
 	}
-	remedy := Restore(a, to, v, " --recheck --force")
+	remedy := Restore(a, to, v, " --against-origin --force")
 	remedy.Hint = fmt.Sprintf("mirror the release again; if it was copied, copy it again with --force; if you published it, delete the tag %s, then publish the same zips again", artifact.Tag(v))
 	return remedy
 }

@@ -116,7 +116,7 @@ var hints = []struct {
 	matches func(error) bool
 	text    string
 }{
-	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --providers FILE; alternatively, log in with an account that can list the registry's repositories"},
+	{errorIs(repository.ErrNoCatalog, catalog.ErrTemplate), "list the providers in a file, one address per line, and specify it with --sources FILE; alternatively, log in with an account that can list the registry's repositories"},
 	{fromProduct(anywhere, errorIs(httpclient.ErrDowngrade)), "configure the proxy in front of the registry to set X-Forwarded-Proto: https, or set the registry's HTTPS address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{fromProduct(anywhere, errorIs(repository.ErrOtherServer)), "configure the proxy in front of the registry to keep the Host header and to set X-Forwarded-Proto, or set the registry's public address (distribution: http.host or http.relativeurls: true, Harbor: external_url)"},
 	{fromProduct(anywhere, isPlain, hasStatus(http.StatusBadRequest)), "omit --plain-http, because REGISTRY seems to use TLS"},
@@ -158,7 +158,7 @@ var hints = []struct {
 	{errorIs(approval.ErrNotPending), "stage a version with tofu-oci mirror PROVIDER@VERSION --stage, or list pending versions with tofu-oci list PROVIDER --pending; for modules, use tofu-oci module list and module mirror"},
 	{errorIs(approval.ErrNothingToPromote), revokeHint},
 	{errorIs(approval.ErrIncomplete), "to send the missing content, run tofu-oci mirror PROVIDER@VERSION (modules: module push or module mirror); for a pending release, add --stage"},
-	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --out PLAN, and have it approved"},
+	{isA[*sync.StaleError], "create a new plan with tofu-oci sync plan --plan-file PLAN, and have it approved"},
 	{isA[*repository.ConflictError], "compare both sides with tofu-oci list PROVIDER@VERSION; a published version should never change, so use --force only if the content in the repository is wrong"},
 	{has(func(e *trust.RefusedError) bool { return e.NoRepository }), "specify the OCI repository that contains the release and its approval with --from"},
 	{has(func(e *trust.RefusedError) bool { return e.Unapproved }), "review the release, and approve it with tofu-oci promote PROVIDER@VERSION --sign-key FILE"},
@@ -200,7 +200,7 @@ var hints = []struct {
 	{fromProduct(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
 	{fromProduct(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{fromProduct(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
-	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-submodules or --allow-lfs-pointers"},
+	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-incomplete"},
 	{errorIs(git.ErrAccess), "configure a git credential helper for HTTPS or a key for SSH, and check that git ls-remote can read the repository; git does not prompt here"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},
 	{errorIs(origin.ErrNoToken), "specify a token for the host in TF_TOKEN_… or in a credentials block in the CLI configuration"},

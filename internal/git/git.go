@@ -39,13 +39,12 @@ const (
 	fetched = "refs/tofu-oci/fetched"
 )
 
-// Options configures [Fetch]. The zero value rejects submodules and LFS pointers.
+// Options configures [Fetch].
 type Options struct {
-	// AllowSubmodules omits submodules. If false, a commit with submodules is rejected.
-	AllowSubmodules bool
-	// AllowLFS returns LFS pointers instead of the content to which they point. If
-	// false, a commit with LFS pointers is rejected.
-	AllowLFS bool
+	// AllowIncomplete omits submodules, and returns LFS pointers instead of the content
+	// to which they point. If false, commits with submodules or LFS pointers are
+	// rejected.
+	AllowIncomplete bool
 	// MaxPack, MaxContents, MaxEntries, and Timeout override the limits.
 	MaxPack, MaxContents int64
 	MaxEntries           int

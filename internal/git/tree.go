@@ -122,10 +122,10 @@ func (t tree) packed(b blobs, o Options) ([]File, error) {
 		switch e.mode {
 		case modeTree:
 		case modeFile, modeGroupFile, modeExecutable:
-			if path.Base(name) == ".gitmodules" && !o.AllowSubmodules {
+			if path.Base(name) == ".gitmodules" && !o.AllowIncomplete {
 				return nil, fmt.Errorf("%w: the commit contains %s, but submodules are not fetched", ErrIncomplete, name)
 			}
-			if !o.AllowLFS && b.startsWith(e, lfsPrefix) {
+			if !o.AllowIncomplete && b.startsWith(e, lfsPrefix) {
 				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, but LFS content is not fetched", ErrIncomplete, name)
 			}
 			files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: func(context.Context) (io.ReadCloser, error) {
@@ -143,7 +143,7 @@ func (t tree) packed(b blobs, o Options) ([]File, error) {
 				links[name] = string(target)
 			}
 		case modeSubmodule:
-			if !o.AllowSubmodules {
+			if !o.AllowIncomplete {
 				return nil, fmt.Errorf("%w: %q is a submodule, but submodules are not fetched", ErrIncomplete, name)
 			}
 		default:

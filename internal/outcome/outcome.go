@@ -171,14 +171,14 @@ func read(path string, maxAge time.Duration) (d Document, shard sync.Shard, err 
 	data, err := bounded.ReadFile(path, maxFile)
 	if err == nil {
 		if err = bounded.DecodeJSON(data, &d, maxValues); err != nil {
-			err = fmt.Errorf("not written by sync apply --out: %w", err)
+			err = fmt.Errorf("not written by sync apply --result-file: %w", err)
 		}
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return d, shard, err // the error contains the path
 	case err == nil && (d.Schema != Schema || d.Summary.Finished.IsZero()):
-		err = errors.New("not written by sync apply --out, or written by a different version")
+		err = errors.New("not written by sync apply --result-file, or written by a different version")
 	case err == nil && maxAge > 0 && time.Since(d.Summary.Finished) > maxAge:
 		err = fmt.Errorf("the result is too old: the run ended at %s", d.Summary.Finished.Format(time.RFC3339))
 	case err == nil:

@@ -6,11 +6,8 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
-	"github.com/tofu-oci/tofu-oci/internal/explain"
-	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/internal/verify"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -25,19 +22,10 @@ const maxNamed = 5
 type versionItem struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version"`
-	Tag      string `json:"tag,omitempty"`
-	// Status and Findings are the results of --check-level.
-	Status   string            `json:"status,omitempty"`
-	Findings []finding.Finding `json:"findings,omitempty"`
-	// Error explains why the status is unknown.
-	Error *outcome.ErrorItem `json:"error,omitempty"`
 }
 
 // listSummary is the summary that list prints for a PROVIDER.
-type listSummary struct {
-	// Findings is set only with --check-level.
-	Findings *findingCounts `json:"findings,omitempty"`
-}
+type listSummary struct{}
 
 // ListVersions prints versions, newest first.
 func (o *Report) ListVersions(a provider.Address, versions []provider.Version) error {
@@ -46,51 +34,6 @@ func (o *Report) ListVersions(a provider.Address, versions []provider.Version) e
 		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
 	}
 	return printItems(o, "list-versions", items, listSummary{}, joinLines(text.Strings(versions)))
-}
-
-// ListStatuses prints the status of each version, with its findings.
-func (o *Report) ListStatuses(a provider.Address, found []verify.ReleaseStatus) error {
-	var items []versionItem
-	var summary findingCounts
-	var text strings.Builder
-	var failed []error
-	for _, s := range found {
-		v := versionItem{Provider: a.String(), Version: s.Version.String(), Tag: artifact.Tag(s.Version), Status: s.Status, Findings: s.Findings, Error: outcome.DescribeError(s.Err)}
-		if s.Err != nil {
-			failed = append(failed, s.Err)
-		}
-		items = append(items, v)
-		text.WriteString(v.line() + "\n")
-		if len(v.Findings) > 0 {
-			text.WriteString(indented(remedyText(v.Findings[0].Remedy)))
-		}
-		for _, f := range v.Findings {
-			summary.count(f.Severity, 1)
-		}
-	}
-	o.EndProgress()
-	if err := printItems(o, "list-versions", items, listSummary{&summary}, text.String()); err != nil {
-		return err
-	}
-	if summary != (findingCounts{}) {
-		return &explain.ExitError{Code: explain.ExitUnverified}
-	}
-	return explain.Items(len(found)-len(failed), failed)
-}
-
-// line returns the version's status and the message of the first finding.
-func (v versionItem) line() string {
-	text := v.Version + "  " + v.Status
-	switch more := len(v.Findings) - 1; {
-	case v.Error != nil:
-		text += ": " + v.Error.Message
-	case more >= 0:
-		text += ": " + strings.TrimSuffix(v.Findings[0].Message, ".")
-		if more > 0 {
-			text += fmt.Sprintf(" (and %d more)", more)
-		}
-	}
-	return OneLine(text)
 }
 
 // releaseItem is the item that list prints for a PROVIDER with an exact version.

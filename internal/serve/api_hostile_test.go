@@ -109,7 +109,7 @@ func TestAPIWithHostileCatalog(t *testing.T) {
 			[]string{"acme/" + script, "acme/../x", "acme/a\nb", "evil.example.com/acme/x", strings.Repeat("a/", 10_000), "acme/UP", ""},
 			nil, 200, `"total":0`,
 		},
-		"no catalog": {nil, &repository.Error{Registry: "r.example.com", Err: fmt.Errorf("%w: internal.example.com says canary", repository.ErrNoCatalog)}, 200, "does not let this server list its repositories; list their providers in a file, and start the server with --providers FILE"},
+		"no catalog": {nil, &repository.Error{Registry: "r.example.com", Err: fmt.Errorf("%w: internal.example.com says canary", repository.ErrNoCatalog)}, 200, "does not let this server list its repositories; list their providers in a file, and start the server with --sources FILE"},
 		"down":       {nil, errors.New("internal.example.com is down"), 502, "cannot read the repository; see the server log"},
 	} {
 		w := newRegistry(t, func(o *serve.Options) {

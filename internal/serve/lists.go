@@ -125,7 +125,7 @@ func (rc *repositoryCache) listTemplate(ctx context.Context, t repositoryTemplat
 		}
 		all = append(all, one)
 	}
-	return all, "; list their providers in a file, and start the server with --providers FILE", err
+	return all, "; list their providers in a file, and start the server with --sources FILE", err
 }
 
 // readOwner returns the owner of a repository.

@@ -54,8 +54,8 @@ func ReadPlan(path string) (*Plan, error) {
 	if err := bounded.DecodeJSON(data, &p, maxPlanValues); err != nil {
 		return nil, provider.Errorf(provider.Malformed, "%s: not a plan: %w", path, err)
 	}
-	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, the output of sync apply --out
-		return nil, provider.Errorf(provider.Malformed, "%s: not a plan written by sync plan --out", path)
+	if p.Declaration.Digest == "" || p.CheckLevel == "" { // for example, the output of sync apply --result-file
+		return nil, provider.Errorf(provider.Malformed, "%s: not a plan written by sync plan --plan-file", path)
 	}
 	return &p, nil
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
 	"github.com/tofu-oci/tofu-oci/internal/verify"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
@@ -58,48 +57,4 @@ func ExampleRepository() {
 	// mirror the release again; if it was copied, copy it again; if you published it, publish the same zips again
 	// tofu-oci mirror 'registry.opentofu.org/acme/rocket@1.0.0' --to 'ghcr.io/acme/providers/{type}'
 	// true
-}
-
-// If the index of one release is missing, the status of the other releases is still
-// available.
-func ExampleStatuses() {
-	dir, remove := exampletest.Dir()
-	defer remove()
-	path := exampletest.Layout(dir, "1.0.0", "1.1.0")
-	ctx := context.Background()
-	repo := repository.NewLayout(path)
-	index, err := repository.Inspect(ctx, repo, "1.0.0", repository.DepthIndex)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	if err := os.Remove(filepath.Join(path, "blobs", "sha256", index.Digest.Encoded())); err != nil {
-		fmt.Println(err)
-		return
-	}
-	rocket, err := provider.ParseAddress("acme/rocket")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	tags, err := repo.Tags(ctx)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	found, err := verify.Statuses(ctx, repo, rocket, artifact.Tags(tags).Released(), repository.DepthBlobs, verify.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	for _, s := range found {
-		fmt.Println(s.Version, s.Status)
-		for _, f := range s.Findings {
-			fmt.Println(" ", f.Message)
-		}
-	}
-	// Output:
-	// 1.1.0 complete
-	// 1.0.0 broken
-	//   The index that the tag 1.0.0 points to is missing or damaged.
 }

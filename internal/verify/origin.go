@@ -34,7 +34,7 @@ func (a *verification) against(ctx context.Context, found repository.Inspection,
 	a.compareZips(found, zips)
 	stated := found.Index.Protocols()
 	if len(stated) > 0 && len(offered.Protocols) > 0 && !slices.Equal(provider.SortProtocols(stated), offered.Protocols) {
-		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry reports %q.", stated, offered.Protocols), finding.Remedy{Command: a.fetch(" --recheck --force")})
+		s.addWarning("annotation-protocols", fmt.Sprintf("The annotated plugin protocols are %q, but the origin registry reports %q.", stated, offered.Protocols), finding.Remedy{Command: a.fetch(" --against-origin --force")})
 	}
 	return a.compareKeys(ctx, offered, verdict)
 }
@@ -104,10 +104,10 @@ func (a *verification) compareKeys(ctx context.Context, offered provider.Release
 		s.addWarning("origin-unverified", fmt.Sprintf("The origin registry offers a %s: %s.", now, now.Reason), finding.Remedy{Hint: "report the problem to the operators of the origin registry"})
 	case now.Fingerprint == "" || strings.HasSuffix(now.Fingerprint, stored.Fingerprint) && stored.Fingerprint != "": // the fingerprint can be a key ID
 	case stored.Trust == provider.TrustUnsigned:
-		s.addWarning("signature-dropped", fmt.Sprintf("The stored release is unsigned, but in the origin registry it is %s.", now), finding.Remedy{Command: a.fetch(" --recheck")})
+		s.addWarning("signature-dropped", fmt.Sprintf("The stored release is unsigned, but in the origin registry it is %s.", now), finding.Remedy{Command: a.fetch(" --against-origin")})
 	case stored.Fingerprint != "":
 		s.addWarning("key-changed", fmt.Sprintf("The stored release is %s, but in the origin registry it is %s.", stored, now),
-			finding.Remedy{Hint: "ask the author whether the key has changed; if so, replace the stored signature", Command: a.fetch(" --recheck --force")})
+			finding.Remedy{Hint: "ask the author whether the key has changed; if so, replace the stored signature", Command: a.fetch(" --against-origin --force")})
 	}
 	return nil
 }

@@ -36,8 +36,8 @@ type DependencyOptions struct {
 	// Stored, if not nil, returns the repository of a mirrored module. Versions that the
 	// repository contains are read from there instead of from their origin.
 	Stored func(Address) (repository.Reader, error)
-	// AllowSubmodules and AllowLFS have the same effect as in [MirrorOptions].
-	AllowSubmodules, AllowLFS bool
+	// AllowIncomplete has the same effect as in [MirrorOptions].
+	AllowIncomplete bool
 	// Environ contains environment variables such as TF_VAR_NAME, in the format of
 	// [os.Environ].
 	Environ []string
@@ -222,7 +222,7 @@ func (c *Dependencies) fetch(ctx context.Context, call configuration.Call) (fetc
 	if err != nil {
 		return fetched, err
 	}
-	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowSubmodules: c.options.AllowSubmodules, AllowLFS: c.options.AllowLFS})
+	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowIncomplete: c.options.AllowIncomplete})
 	if err != nil {
 		return fetched, fmt.Errorf("%s: %w", r, err)
 	}

@@ -115,7 +115,7 @@ func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptio
 	case l.stored != nil:
 		f, err = l.readArtifact(ctx, l.stored, l.ref, l.stored.String(), o)
 	case l.isGit:
-		c, err := git.Fetch(ctx, l.url, l.ref, git.Options{AllowSubmodules: o.AllowSubmodules, AllowLFS: o.AllowLFS})
+		c, err := git.Fetch(ctx, l.url, l.ref, git.Options{AllowIncomplete: o.AllowIncomplete})
 		if err != nil {
 			return f, err
 		}

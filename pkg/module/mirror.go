@@ -25,12 +25,10 @@ type MirrorOptions struct {
 	mirror.Options
 	// Open opens the OCI repository that a module registry refers to.
 	Open func(template.Reference) (repository.Reader, error)
-	// AllowSubmodules omits submodules of git repositories. If false, commits with
-	// submodules are rejected.
-	AllowSubmodules bool
-	// AllowLFS accepts LFS pointers instead of the content of the files. If false,
-	// commits with LFS pointers are rejected.
-	AllowLFS bool
+	// AllowIncomplete omits submodules of git repositories, and accepts LFS pointers
+	// instead of the content of the files. If false, commits with submodules or LFS
+	// pointers are rejected.
+	AllowIncomplete bool
 	// Dependencies, if not nil, contains packages that have already been fetched.
 	Dependencies *Dependencies
 }

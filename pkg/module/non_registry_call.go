@@ -94,7 +94,7 @@ func (c *Dependencies) fetchNonRegistryCall(ctx context.Context, call configurat
 		return unread("the URL does not refer to a zip or tar.gz archive")
 	}
 	// Only the configuration is read, so missing submodules and LFS files don't matter.
-	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowSubmodules: true, AllowLFS: true})
+	p, subdir, err := c.unpack(ctx, l, MirrorOptions{Open: c.options.Open, AllowIncomplete: true})
 	if errors.Is(err, git.ErrUnsafe) {
 		return unread(err.Error())
 	}

@@ -115,7 +115,7 @@ func TestConflict(t *testing.T) {
 				w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{minix, plan9}})
 				test.before(t, w, to)
 				state, tag, zips := to.state(t), to.digest(t), w.origin.Requests()[origintest.Zip]
-				for _, o := range []publish.Options{{Recheck: true}, {Recheck: true, DryRun: true}} {
+				for _, o := range []publish.Options{{AgainstOrigin: true}, {AgainstOrigin: true, DryRun: true}} {
 					_, err := w.run(t, to, o)
 					conflict, ok := errors.AsType[*repository.ConflictError](err)
 					if !ok || conflict.Release != w.address.String()+" "+w.version.String() {
@@ -132,7 +132,7 @@ func TestConflict(t *testing.T) {
 				}
 				w.publish(t, to, publish.Replaced, publish.Options{Force: true})
 				w.wantStored(t, to, test.forced...)
-				w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+				w.publish(t, to, publish.Unchanged, publish.Options{AgainstOrigin: true})
 			})
 		})
 	}
@@ -318,7 +318,7 @@ func TestAnotherPublisher(t *testing.T) {
 		}
 		to.plant(t, ocispec.MediaTypeImageIndex, index)
 		state := to.state(t)
-		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{AgainstOrigin: true})
 		if to.state(t) != state {
 			t.Error("unexpected writes")
 		}

@@ -35,7 +35,7 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // version.
 //
 // Options have the same meaning as for [Release]. Verify is called with the source's
-// release. Recheck and NoH1 have no effect. If Platforms, Index, SBOM, or Signing is
+// release. AgainstOrigin and NoH1 have no effect. If Platforms, Index, SBOM, or Signing is
 // set, Copy returns an error, because they would change the content. Copy also returns
 // errors from [repository.Copy], *[repository.DeniedError], and, if the release is
 // missing, the source's error.

@@ -106,14 +106,14 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestRecheck checks that Recheck detects a changed version. If the origin states
-// hashes, Recheck requests only one package document.
-func TestRecheck(t *testing.T) {
+// TestAgainstOrigin checks that AgainstOrigin detects a changed version. If the origin states
+// hashes, AgainstOrigin requests only one package document.
+func TestAgainstOrigin(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		w.publish(t, to, publish.Created, publish.Options{})
 		before, state := w.origin.Requests(), to.state(t)
-		w.publish(t, to, publish.Unchanged, publish.Options{Recheck: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{AgainstOrigin: true})
 		if diff := cmp.Diff(map[origintest.Kind]int{origintest.Versions: 1, origintest.Package: 1}, w.requestsSince(before)); diff != "" {
 			t.Errorf("wrong requests to the origin: %s", diff)
 		}

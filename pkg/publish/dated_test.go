@@ -93,12 +93,12 @@ func TestDates(t *testing.T) {
 		step(publish.Created, "", publish.Options{Platforms: all[:1]})
 		offer(first)
 		step(publish.Unchanged, "", publish.Options{Platforms: all[:1]})
-		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], Recheck: true, Check: repository.DepthContent})
+		step(publish.Unchanged, "", publish.Options{Platforms: all[:1], AgainstOrigin: true, Check: repository.DepthContent})
 		// The date is added when the index changes for a different reason. Later, it is
 		// kept.
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2]})
 		offer(second)
-		step(publish.Unchanged, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2], Recheck: true})
+		step(publish.Unchanged, "2025-01-01T00:00:00Z", publish.Options{Platforms: all[:2], AgainstOrigin: true})
 		step(publish.Extended, "2025-01-01T00:00:00Z", publish.Options{})
 		// A replaced release has the date of the new release.
 		w.zips[plan9] = zipOf(t, "other bytes")

@@ -74,7 +74,7 @@ func TestDeniedReleased(t *testing.T) {
 		to.tag(t, "1.2.3", index)
 		w.zips[plan9] = zipOf(t, "republished")
 		w.offer(t, w.release(all...))
-		for _, o := range []publish.Options{{}, {Recheck: true}, {Stage: true}, {Check: repository.DepthTags}} {
+		for _, o := range []publish.Options{{}, {AgainstOrigin: true}, {Stage: true}, {Check: repository.DepthTags}} {
 			_, err := w.run(t, to, o)
 			wantDenied(t, err)
 			_, err = w.copy(t, to, other, o)

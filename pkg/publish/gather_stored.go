@@ -58,14 +58,14 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 
 // readWanted determines the requested platforms before the release is read, if the
 // source supports this and the index has all of the platforms. Published versions don't
-// change, so readWanted reads their digests only with Recheck or Force. If the wanted
+// change, so readWanted reads their digests only with AgainstOrigin or Force. If the wanted
 // platforms remain unknown, the plan needs the release.
 func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
 	wanted := j.options.Platforms
 	switch {
 	case !j.can.Published:
 		return nil
-	case j.can.Platforms != nil && !j.options.Recheck && !j.options.Force:
+	case j.can.Platforms != nil && !j.options.AgainstOrigin && !j.options.Force:
 		if len(wanted) == 0 {
 			wanted, err = j.can.Platforms(ctx, j.address, j.version)
 		}

@@ -63,7 +63,7 @@ func TestCheckTags(t *testing.T) {
 			t.Errorf("tags were listed %d times", n)
 		}
 		// Runs that need the index still read the index.
-		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Recheck: true})
+		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, AgainstOrigin: true})
 		w.publish(t, to, publish.Unchanged, publish.Options{Check: repository.DepthTags, Force: true})
 	})
 }

@@ -45,20 +45,20 @@ type Options struct {
 	// Verify, if not nil, verifies the signature of a release before anything is sent.
 	// r is the release that the tag will point to, with the keys that the source
 	// offers. If Verify returns an error, publishing fails with this error. Unchanged
-	// releases are verified only with Recheck. You can use a method of trust.Policy.
+	// releases are verified only with AgainstOrigin. You can use a method of trust.Policy.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
 	// RecordSigner, if not nil, signs the recorded decisions of gates and uses of
 	// Force. If nil, Signing's signer is used.
 	RecordSigner artifact.Signer
-	// Recheck requests the digests from a remote source and verifies the signature
+	// AgainstOrigin requests the digests from a remote source and verifies the signature
 	// again, even if the repository has all platforms. If a published version has
 	// changed, the error is a *[repository.ConflictError].
-	Recheck bool
+	AgainstOrigin bool
 	// Check is the depth to which an existing release is inspected. If zero, it is
 	// [repository.DepthBlobs]. [repository.DepthTags] requires a source of published
-	// releases, and can't be combined with Recheck or Force. If these conditions aren't
+	// releases, and can't be combined with AgainstOrigin or Force. If these conditions aren't
 	// met, [repository.DepthIndex] is used instead.
 	Check repository.Depth
 	// Force replaces conflicting content instead of returning an error, and overrides a

@@ -82,9 +82,9 @@ type policy struct {
 	rebuilds bool
 	// listed reports whether a version with a listed tag counts as unchanged.
 	listed bool
-	// rechecks reports whether the documents of a release with equal zips are compared,
+	// comparesOrigin reports whether the documents of a release with equal zips are compared,
 	// too, because the release is read anyway. The source can have added a signature.
-	rechecks bool
+	comparesOrigin bool
 	// verifiesAgain reports whether the signature of an unchanged release is verified
 	// again.
 	verifiesAgain bool
@@ -108,8 +108,8 @@ func (j *job) policy() policy {
 	o.Index.Generic = o.Index.Generic || generic
 	attests := !o.NoReferrers && o.Attestations != ""
 	return policy{
-		force: o.Force, rechecks: o.Recheck && (o.Verify != nil || o.Force), rebuilds: o.Force && o.Recheck, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.Recheck && !o.Force,
-		verifiesAgain: o.Verify != nil && o.Recheck, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
+		force: o.Force, comparesOrigin: o.AgainstOrigin && (o.Verify != nil || o.Force), rebuilds: o.Force && o.AgainstOrigin, overrules: o.Force && !o.SkipDenied, listed: o.Check == repository.DepthTags && j.can.Published && !o.AgainstOrigin && !o.Force,
+		verifiesAgain: o.Verify != nil && o.AgainstOrigin, attaches: !o.DryRun && !o.NoReferrers, attests: attests && !o.DryRun,
 		attestsStored: attests && j.can.Attestations != nil && o.depth() >= repository.DepthManifests,
 		signs:         o.Signing.Signer != nil, describes: o.AutoSBOM && o.SBOM == nil, index: o.Index,
 	}
@@ -137,7 +137,7 @@ func newPlan(f facts, o policy) Plan {
 		return p.keeping(f)
 	case f.hasRelease() && !f.known[needPlatforms]:
 		return p.need(needPlatforms)
-	case f.hasRelease() && f.isComplete() && !o.rechecks && (!p.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
+	case f.hasRelease() && f.isComplete() && !o.comparesOrigin && (!p.describes || !slices.ContainsFunc(f.wanted, f.lacksSBOM)):
 		return p.unchanged(f, o)
 	case !f.known[needRelease]:
 		return p.need(needRelease)

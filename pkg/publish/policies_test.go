@@ -364,7 +364,7 @@ var rules = map[string]struct {
 		p.must(err)
 	}, "1.2.3 pending-1.2.3", map[string]string{"promote": "", "restore": "", "module push": "", "module mirror": "", "module copy": "", "module promote": ""}},
 	"other bytes": {func(p *policies, o *publish.Options) {
-		o.Recheck = true
+		o.AgainstOrigin = true
 		p.store(p.to, true, publish.Options{Force: true})
 	}, "conflict 1.2.3", map[string]string{"promote": "conflict 1.2.3 pending-1.2.3", "module promote": "conflict 1.2.3 pending-1.2.3", "restore": "1.2.3",
 		"sync mirror": "1.2.3", // the default check level doesn't ask the origin

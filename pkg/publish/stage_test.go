@@ -141,7 +141,7 @@ func TestStageConflict(t *testing.T) {
 		first := w.publish(t, to, publish.Created, publish.Options{})
 		w.zips[plan9] = zipOf(t, "republished")
 		w.offer(t, w.release(all...))
-		_, err := w.run(t, to, publish.Options{Stage: true, Recheck: true})
+		_, err := w.run(t, to, publish.Options{Stage: true, AgainstOrigin: true})
 		if _, conflict := errors.AsType[*repository.ConflictError](err); !conflict || to.at(t, pendingTag) != "" {
 			t.Errorf("got %v", err)
 		}

@@ -57,7 +57,7 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestVerifyUnchanged checks that an unchanged release is verified only with Recheck.
+// TestVerifyUnchanged checks that an unchanged release is verified only with AgainstOrigin.
 // The stored documents are verified with the keys that the source currently offers.
 func TestVerifyUnchanged(t *testing.T) {
 	t.Parallel()
@@ -72,14 +72,14 @@ func TestVerifyUnchanged(t *testing.T) {
 				t.Errorf("an unchanged release was verified: %s, %q", result.Verdict, f.releases)
 			}
 		}
-		if result := w.publish(t, to, publish.Unchanged, publish.Options{Verify: f.verify, Recheck: true}); result.Verdict != f.verdict {
+		if result := w.publish(t, to, publish.Unchanged, publish.Options{Verify: f.verify, AgainstOrigin: true}); result.Verdict != f.verdict {
 			t.Errorf("got verdict %s, want %s", result.Verdict, f.verdict)
 		}
 		if len(f.releases) != 1 || !cmp.Equal(f.releases[0][1:], []string{"signature a signatur", "keys today's ke"}) {
 			t.Errorf("unexpected verified documents: %q", f.releases)
 		}
 		f.err = errRefused
-		if _, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, publish.Options{Verify: f.verify, Recheck: true}); !errors.Is(err, errRefused) {
+		if _, err := publish.Release(t.Context(), w.source(), to.open(t), w.address, w.version, publish.Options{Verify: f.verify, AgainstOrigin: true}); !errors.Is(err, errRefused) {
 			t.Errorf("got %v, want %v", err, errRefused)
 		}
 	})
