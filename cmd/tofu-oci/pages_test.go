@@ -37,6 +37,9 @@ func TestPages(t *testing.T) {
 		"ecr.md":                           {"registry no-create immutable", 3},
 		"registries.md":                    {"registry", 1},
 		"ci.md":                            {locked, 1},
+		"gates.md":                         {declared, 2},
+		"sboms.md":                         {"registry\nrelease acme/widget 1.2.3 linux_amd64\ntofu-oci mirror acme/widget --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
+		"controls.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc published=2160h\ntofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
 		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
 		"../deploy/github/lock.yml":        {locked, 1},
@@ -73,7 +76,7 @@ func TestPages(t *testing.T) {
 				switch name, isFile := strings.CutPrefix(b.text, "# "); {
 				case b.language == "script":
 					script += "-- create-repository --\n" + b.text
-				case isFile && (b.language == "text" || b.language == "hcl"):
+				case isFile && (b.language == "text" || b.language == "hcl" || strings.HasPrefix(b.text, "# gate.sh\n")):
 					name, _, _ = strings.Cut(name, "\n")
 					script += "-- " + name + " --\n" + b.text
 				}
