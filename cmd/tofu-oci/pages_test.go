@@ -50,7 +50,7 @@ func TestPages(t *testing.T) {
 		"serve.md":                         {"registry", 11},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 17},
-		"trust.md":                         {locked, 2},
+		"trust.md":                         {locked + "\nrelease hashicorp/random 3.7.0 linux_amd64 signed=other", 3},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},
 
 		"../" + starter + "README.md":                    {newStarter("github"), 3},
@@ -230,15 +230,17 @@ func localHosts(blocks []codeBlock) (commands string) {
 // commandsIn returns a page's tofu-oci commands for a script. They include command
 // lines, the commands of containers, requests to a server that a command starts, and
 // commands that create archives. A block "text output" contains lines of the output of
-// the preceding command, in which … represents any text.
+// the preceding command, in which … represents any text. A block "text error" contains
+// the error messages of the preceding command, whose exit code is 4.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
 	for _, b := range blocks {
-		if b.language == "text output" { // of the last command
-			for line := range strings.Lines(b.text) {
-				pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), "…", ".*")
-				commands[len(commands)-1] += "\nstdout '^" + pattern + "$'"
+		if kind, printed := strings.CutPrefix(b.language, "text "); printed { // by the last command
+			last := &commands[len(commands)-1]
+			*last += printedLines(kind, b.text)
+			if kind == "error" {
+				*last = "code 4 " + *last
 			}
 			continue
 		}
@@ -280,6 +282,17 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		}
 	}
 	return commands
+}
+
+// printedLines returns script commands that check the output (kind "output") or the error
+// messages (kind "error") of the preceding command.
+func printedLines(kind, text string) (checks string) {
+	stream := map[string]string{"output": "stdout", "error": "stderr"}[kind]
+	for line := range strings.Lines(text) {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), "…", ".*")
+		checks += "\n" + stream + " '^" + strings.ReplaceAll(pattern, "'", "''") + "$'"
+	}
+	return checks
 }
 
 // containersIn returns the commands of containers in a Kubernetes object, and the
