@@ -43,6 +43,7 @@ func TestPages(t *testing.T) {
 		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
 		"../deploy/github/lock.yml":        {locked, 1},
+		"modules.md":                       {moduleWorld, 15},
 		"operations.md":                    {locked, 4},
 		"migrate.md":                       {migrating, 8},
 		"sync.md":                          {declared, 11},
@@ -115,6 +116,21 @@ tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespa
 const declared = locked + `
 tofu-oci trust init hashicorp/random --from $REGISTRY/acme/providers/{namespace}/{type} --trust trust.hcl
 env TOFU_OCI_SYNC_BACKUP=$REGISTRY/backup`
+
+// moduleWorld is a script that creates modules in the origin registry, a pending version,
+// an older version of a pushed module, and a Git work tree with a tag.
+const moduleWorld = `registry
+module terraform-aws-modules/vpc/aws 5.0.0
+module terraform-aws-modules/eks/aws 20.0.0 'text=module "vpc" { source = "terraform-aws-modules/vpc/aws" }'
+release hashicorp/random 3.6.0 linux_amd64
+module terraform-aws-modules/vpc/aws 5.1.0
+tofu-oci module mirror terraform-aws-modules/vpc/aws@5.1.0 --stage --to $REGISTRY/acme/modules/{namespace}/{name}/{system}
+tofu-oci module push vpc --to $REGISTRY/acme/modules/vpc --version 1.1.0
+exec git init --quiet
+exec git add main.tf
+exec git -c user.name=jane -c user.email=jane@example.com commit --quiet --message=x
+exec git tag v1.2.0
+cp main.tf live/main.tf`
 
 // starter is the directory of the starter repository.
 const starter = "templates/starter/"
@@ -205,13 +221,13 @@ func codeBlocks(page string) []codeBlock {
 const pageServer = "http://127.0.0.1:8080"
 
 // places matches directories that the pages assume to exist.
-var places = regexp.MustCompile(`([ =])/(srv|config)/`)
+var places = regexp.MustCompile(`([ =:])/(srv|config|media/usb)/`)
 
 // quotedTemplate matches a repository template in quotes.
 var quotedTemplate = regexp.MustCompile(`'(ghcr\.io/[^' ]*)'`)
 
 // servers contains the servers that replace the servers on the pages.
-var servers = strings.NewReplacer(pageServer, "$SERVER", "mirror.example.com", "$WEB", "terraform.example.com", "$ORIGIN")
+var servers = strings.NewReplacer(pageServer, "$SERVER", "mirror.example.com", "$WEB", "terraform.example.com", "$ORIGIN", "${{ github.repository }}", "acme/modules/network")
 
 // hosts matches the registries that the pages mention.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
