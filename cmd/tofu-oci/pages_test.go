@@ -40,7 +40,7 @@ func TestPages(t *testing.T) {
 		"gates.md":                         {declared, 2},
 		"sboms.md":                         {"registry\nrelease acme/widget 1.2.3 linux_amd64\ntofu-oci mirror acme/widget --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
 		"controls.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc published=2160h\ntofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
-		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
+		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 5},
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
 		"../deploy/github/lock.yml":        {locked, 1},
 		"modules.md":                       {moduleWorld, 15},
