@@ -68,6 +68,37 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
+// TestLibraryNames checks that all names on docs/library.md are declared in the library.
+func TestLibraryNames(t *testing.T) {
+	t.Parallel()
+	named := regexp.MustCompile("`\\*?([a-z]+)\\.([A-Z]\\w+)(?:\\.([A-Z]\\w+))?`").FindAllStringSubmatch(read(t, filepath.Join("docs", "library.md")), -1)
+	if len(named) < 30 {
+		t.Errorf("found only %d names", len(named))
+	}
+	for _, match := range named {
+		at := slices.IndexFunc(listedPackages(t), func(p string) bool { return strings.HasPrefix(p, "pkg/") && filepath.Base(p) == match[1] })
+		declaration := regexp.MustCompile(`(?m)^(func |type |\t|var )` + match[2] + `\b`)
+		if match[3] != "" {
+			declaration = regexp.MustCompile(`(?m)^func \(\w* ?\*?` + match[2] + `\) ` + match[3] + `\b`)
+		}
+		if match[1] != "errors" && (at < 0 || !declares(t, listedPackages(t)[at], declaration)) {
+			t.Errorf("docs/library.md names %s, which is not there", match[0])
+		}
+	}
+}
+
+// declares reports whether a file of a package matches a pattern.
+func declares(t *testing.T, dir string, declaration *regexp.Regexp) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(dir), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		return !strings.HasSuffix(file, "_test.go") && declaration.MatchString(read(t, file))
+	})
+}
+
 // checkLibraryFails checks that the program exits with an error if a provider fails.
 func checkLibraryFails(t *testing.T, program, dir, roots, requirement string) {
 	t.Helper()

@@ -37,9 +37,13 @@ func TestPages(t *testing.T) {
 		"ecr.md":                           {"registry no-create immutable", 3},
 		"registries.md":                    {"registry", 1},
 		"ci.md":                            {locked, 1},
-		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 6},
+		"gates.md":                         {declared, 2},
+		"sboms.md":                         {"registry\nrelease acme/widget 1.2.3 linux_amd64\ntofu-oci mirror acme/widget --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
+		"controls.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc published=2160h\ntofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}", 2},
+		"approval.md":                      {"registry\nrelease hashicorp/random 3.7.1 plan9_sparc", 5},
 		"../deploy/github/approve.yml":     {"registry\nenv RELEASE=hashicorp/null@3.2.4", 3},
 		"../deploy/github/lock.yml":        {locked, 1},
+		"modules.md":                       {moduleWorld, 15},
 		"operations.md":                    {locked, 4},
 		"migrate.md":                       {migrating, 8},
 		"sync.md":                          {declared, 11},
@@ -47,7 +51,7 @@ func TestPages(t *testing.T) {
 		"serve.md":                         {"registry", 11},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 17},
-		"trust.md":                         {locked, 2},
+		"trust.md":                         {locked + "\nrelease hashicorp/random 3.7.0 linux_amd64 signed=other", 3},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},
 
 		"../" + starter + "README.md":                    {newStarter("github"), 3},
@@ -73,7 +77,7 @@ func TestPages(t *testing.T) {
 				switch name, isFile := strings.CutPrefix(b.text, "# "); {
 				case b.language == "script":
 					script += "-- create-repository --\n" + b.text
-				case isFile && (b.language == "text" || b.language == "hcl"):
+				case isFile && (b.language == "text" || b.language == "hcl" || strings.HasPrefix(b.text, "# gate.sh\n")):
 					name, _, _ = strings.Cut(name, "\n")
 					script += "-- " + name + " --\n" + b.text
 				}
@@ -112,6 +116,21 @@ tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespa
 const declared = locked + `
 tofu-oci trust init hashicorp/random --from $REGISTRY/acme/providers/{namespace}/{type} --trust trust.hcl
 env TOFU_OCI_SYNC_BACKUP=$REGISTRY/backup`
+
+// moduleWorld is a script that creates modules in the origin registry, a pending version,
+// an older version of a pushed module, and a Git work tree with a tag.
+const moduleWorld = `registry
+module terraform-aws-modules/vpc/aws 5.0.0
+module terraform-aws-modules/eks/aws 20.0.0 'text=module "vpc" { source = "terraform-aws-modules/vpc/aws" }'
+release hashicorp/random 3.6.0 linux_amd64
+module terraform-aws-modules/vpc/aws 5.1.0
+tofu-oci module mirror terraform-aws-modules/vpc/aws@5.1.0 --stage --to $REGISTRY/acme/modules/{namespace}/{name}/{system}
+tofu-oci module push vpc --to $REGISTRY/acme/modules/vpc --version 1.1.0
+exec git init --quiet
+exec git add main.tf
+exec git -c user.name=jane -c user.email=jane@example.com commit --quiet --message=x
+exec git tag v1.2.0
+cp main.tf live/main.tf`
 
 // starter is the directory of the starter repository.
 const starter = "templates/starter/"
@@ -202,13 +221,13 @@ func codeBlocks(page string) []codeBlock {
 const pageServer = "http://127.0.0.1:8080"
 
 // places matches directories that the pages assume to exist.
-var places = regexp.MustCompile(`([ =])/(srv|config)/`)
+var places = regexp.MustCompile(`([ =:])/(srv|config|media/usb)/`)
 
 // quotedTemplate matches a repository template in quotes.
 var quotedTemplate = regexp.MustCompile(`'(ghcr\.io/[^' ]*)'`)
 
 // servers contains the servers that replace the servers on the pages.
-var servers = strings.NewReplacer(pageServer, "$SERVER", "mirror.example.com", "$WEB", "terraform.example.com", "$ORIGIN")
+var servers = strings.NewReplacer(pageServer, "$SERVER", "mirror.example.com", "$WEB", "terraform.example.com", "$ORIGIN", "${{ github.repository }}", "acme/modules/network")
 
 // hosts matches the registries that the pages mention.
 var hosts = regexp.MustCompile(`registry\.inside\.example|ghcr\.io|registry\.gitlab\.com|123456789012\.dkr\.ecr\.eu-central-1\.amazonaws\.com`)
@@ -227,15 +246,17 @@ func localHosts(blocks []codeBlock) (commands string) {
 // commandsIn returns a page's tofu-oci commands for a script. They include command
 // lines, the commands of containers, requests to a server that a command starts, and
 // commands that create archives. A block "text output" contains lines of the output of
-// the preceding command, in which … represents any text.
+// the preceding command, in which … represents any text. A block "text error" contains
+// the error messages of the preceding command, whose exit code is 4.
 func commandsIn(t *testing.T, blocks []codeBlock) []string {
 	t.Helper()
 	var commands []string
 	for _, b := range blocks {
-		if b.language == "text output" { // of the last command
-			for line := range strings.Lines(b.text) {
-				pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), "…", ".*")
-				commands[len(commands)-1] += "\nstdout '^" + pattern + "$'"
+		if kind, printed := strings.CutPrefix(b.language, "text "); printed { // by the last command
+			last := &commands[len(commands)-1]
+			*last += printedLines(kind, b.text)
+			if kind == "error" {
+				*last = "code 4 " + *last
 			}
 			continue
 		}
@@ -277,6 +298,17 @@ func commandsIn(t *testing.T, blocks []codeBlock) []string {
 		}
 	}
 	return commands
+}
+
+// printedLines returns script commands that check the output (kind "output") or the error
+// messages (kind "error") of the preceding command.
+func printedLines(kind, text string) (checks string) {
+	stream := map[string]string{"output": "stdout", "error": "stderr"}[kind]
+	for line := range strings.Lines(text) {
+		pattern := strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), "…", ".*")
+		checks += "\n" + stream + " '^" + strings.ReplaceAll(pattern, "'", "''") + "$'"
+	}
+	return checks
 }
 
 // containersIn returns the commands of containers in a Kubernetes object, and the

@@ -1,6 +1,6 @@
 // Package atomicfile creates files and directories atomically. It writes content under
-// a temporary name next to the destination, syncs it to the disk, and then renames it.
-// Other processes never see incomplete content under the final name, even after a
+// a temporary name next to the destination, syncs it to the disk, and then renames it,
+// so other processes never see incomplete content under the final name, even after a
 // crash.
 package atomicfile
 

@@ -1,9 +1,9 @@
 // Package credentials finds credentials for OCI repositories where OpenTofu, Docker,
-// and Podman store them. It reads the oci_credentials and oci_default_credentials
-// blocks of OpenTofu's CLI configuration, Docker-style files, and the variable
-// DOCKER_AUTH_CONFIG, which contains the text of a Docker-style file. It also queries
-// the credential helpers that these sources specify. The package finds all credentials
-// that OpenTofu finds, and more. [Origin] reports whether OpenTofu finds the same
+// and Podman store them: in the oci_credentials and oci_default_credentials blocks of
+// OpenTofu's CLI configuration, in Docker-style files, and in the variable
+// DOCKER_AUTH_CONFIG, which contains the text of such a file. It also queries the
+// credential helpers that these sources specify. The package finds all credentials that
+// OpenTofu finds, and more. [Origin] reports whether OpenTofu finds the same
 // credentials.
 //
 // # Precedence
@@ -34,13 +34,13 @@
 //
 // Without credentials, access is anonymous, because many repositories are public. If a
 // helper fails or an entry is invalid, the package returns an error only if it needs
-// the credentials. It ignores an unreadable file if another source has credentials.
-// Otherwise, it returns an error, because anonymous access would fail for no apparent
-// reason. Files in docker_style_config_files must exist and be valid.
+// the credentials. An unreadable file is an error only if no other source has
+// credentials, because anonymous access would then fail for no apparent reason. Files
+// in docker_style_config_files must exist and be valid.
 //
 // Files are read once, when credentials are first needed. A helper's response is cached
 // for one minute, so expired tokens are not reused.
 //
-// Errors never contain secrets. The text and JSON forms of this package's types don't
-// contain secrets either. See [text.Secret].
+// Neither errors nor the text and JSON forms of this package's types contain secrets.
+// See [text.Secret].
 package credentials

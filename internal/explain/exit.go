@@ -1,5 +1,5 @@
-// Package explain maps errors to exit codes and to hints for users. The exit code
-// depends on the error's [provider.ErrorKind].
+// Package explain maps errors to hints for users and, by their [provider.ErrorKind], to
+// exit codes.
 package explain
 
 import (

@@ -1,8 +1,8 @@
 // Package extprog runs external programs, such as SBOM generators and programs that
 // create repositories. A program receives arguments, an environment, and optionally a
-// JSON object of strings on stdin. On success, it prints a JSON object to stdout and
-// exits with status 0. The running time and the output are limited. When a run ends,
-// all processes of the program are killed.
+// JSON object of strings on stdin. If it succeeds, it prints a JSON object to stdout
+// and exits with status 0. The running time and the output are limited, and when a run
+// ends, all processes of the program are killed.
 package extprog
 
 import (

@@ -1,7 +1,7 @@
 // Package git reads one commit from a remote repository with the git program. It
-// fetches the commit into a temporary bare repository and reads files as objects.
-// Nothing is checked out, so filters, attributes, and hooks never run programs. The
-// fetched size, the number of files, and the duration are limited while git runs.
+// fetches the commit into a temporary bare repository and reads files as objects,
+// without checking anything out, so filters, attributes, and hooks never run programs.
+// The fetched size, the number of files, and the duration are limited while git runs.
 package git
 
 import (

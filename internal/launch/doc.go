@@ -5,9 +5,9 @@
 //
 // The package runs third-party code with its caller's permissions, so call it only with
 // the user's consent. The provider gets a separate environment, an empty working
-// directory, and limits for time and output. When [Start] returns, all processes in the
-// provider's process group have exited. This is not a sandbox: like any of the user's
-// programs, the provider can use the network, files, and the processor.
+// directory, and limits for time and output, and when [Start] returns, all processes in
+// the provider's process group have exited. This is not a sandbox, though: like any of
+// the user's programs, the provider can use the network, files, and the processor.
 package launch
 
 import (

@@ -1,8 +1,8 @@
 // Package metrics provides Prometheus metrics for the server.
 //
-// This program defines all label values, such as routes, statuses, and kinds. Labels
-// never contain input from clients or registries, such as addresses, hosts, or tokens.
-// Therefore, the number of series is limited.
+// This program defines all label values, such as routes, statuses, and kinds. Because
+// labels never contain input from clients or registries, such as addresses, hosts, or
+// tokens, the number of series is limited.
 package metrics
 
 import (

@@ -2,9 +2,9 @@
 // packages. A valid archive unpacks to the same files on every system, regardless of
 // how it is read.
 //
-// Archives can be read in two ways with the same result. [HashStream] and
-// [UnpackStream] read an archive in one pass. [Open] requires random access, which some
-// archives need.
+// Archives can be read in two ways with the same result: [HashStream] and
+// [UnpackStream] read an archive in one pass, while [Open] requires random access,
+// which some archives need.
 package packagezip
 
 import (

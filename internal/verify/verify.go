@@ -1,7 +1,7 @@
-// Package verify checks the releases in an OCI repository. It finds content that is
-// missing, damaged, or inconsistent, or that OpenTofu can't read. It also finds
+// Package verify checks the releases in an OCI repository without changing anything. It
+// finds content that is missing, damaged, or inconsistent, or that OpenTofu can't read,
 // releases whose signatures the policy doesn't accept, and differences from the origin
-// registry. It changes nothing.
+// registry.
 //
 //	verify = OCI repository → Inspect → findings
 //

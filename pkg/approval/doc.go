@@ -1,13 +1,13 @@
-// Package approval promotes and denies staged releases. Package publish stores staged
-// releases under a pending tag, which OpenTofu ignores. No server is required. Anyone
-// who can write the repository's tags can make the decision.
+// Package approval promotes and denies staged releases, which package publish stores
+// under a pending tag that OpenTofu ignores. No server is required, so anyone who can
+// write the repository's tags can make the decision.
 //
 //	stage   = source → Release → plan → OCI repository, under pending-VERSION          publish.Release
 //	promote = pending-VERSION → the same index under VERSION                           Promote
 //	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
-// A pending release is complete. It has an index, manifests, and blobs, and its tag
-// protects them from the registry's garbage collection.
+// A pending release is complete: it has an index, manifests, and blobs, which its tag
+// protects from the registry's garbage collection.
 package approval
 
 import (

@@ -41,11 +41,11 @@ type PromoteOptions struct {
 // Promote points the tag of the version to the pending index, and then deletes the
 // pending tag. It transfers neither blobs nor manifests, and the digest stays the same.
 // Running Promote again completes an interrupted run. If the version is already
-// promoted, the status is [publish.Unchanged], and gates run only if an earlier allow
-// decision by one of them has expired. If the version was pruned and is neither pending
-// nor released, Promote restores it from [artifact.PrunedTag]. Promote returns
-// [ErrNotPending], [ErrNothingToPromote], [ErrIncomplete], *[repository.DeniedError],
-// *[repository.ConflictError], errors from Verify, and errors from the repository.
+// promoted, the status is [publish.Unchanged], and no gates run. If the version was pruned
+// and is neither pending nor released, Promote restores it from [artifact.PrunedTag].
+// Promote returns [ErrNotPending], [ErrNothingToPromote], [ErrIncomplete],
+// *[repository.DeniedError], *[repository.ConflictError], errors from Verify, and errors
+// from the repository.
 func Promote(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o PromoteOptions) (Result, error) {
 	p := promotion{decision{repo, a, v}, publish.ActionPromote, o}
 	r, err := p.run(ctx)

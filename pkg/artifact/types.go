@@ -1,13 +1,12 @@
 // Package artifact defines how a provider release is stored as an OCI artifact, in the
-// layout that OpenTofu's oci_mirror reads. The layout consists of an image index per
-// version tag, one image manifest per platform, and the zip and its metadata as layers.
-// Package artifact also defines how a module is stored, for OpenTofu's oci:// module
-// sources: an image manifest per version tag, with the zip and its metadata as layers.
-// This is the only package that defines media types, tags, and annotations. It performs
-// no I/O.
+// layout that OpenTofu's oci_mirror reads: an image index per version tag, one image
+// manifest per platform, and the zip and its metadata as layers. For modules, which
+// OpenTofu reads from oci:// sources, the layout is an image manifest per version tag,
+// with the zip and its metadata as layers. This is the only package that defines media
+// types, tags, and annotations, and it performs no I/O.
 //
-// Use this package to build or parse manifests if you transfer the content yourself.
-// Packages repository and publish transfer the content for you.
+// Use this package to build or parse manifests if you transfer the content yourself, as
+// packages repository and publish otherwise do for you.
 //
 // docs/format.md describes the format independently of Go.
 package artifact

@@ -1,6 +1,6 @@
-// Package mirror copies many releases from a source into OCI repositories. It plans all
-// releases before it processes them. To mirror or copy a single release, use package
-// publish.
+// Package mirror copies many releases from a source into OCI repositories, and plans
+// all of them before it processes the first. To mirror or copy a single release, use
+// package publish.
 //
 //	mirror = many (origin registry → Release → plan → OCI repository)
 //	copy   = many (OCI repository → the same bytes in another OCI repository)

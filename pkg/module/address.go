@@ -3,8 +3,8 @@
 //
 //	push = directory → zip → plan → OCI repository
 //
-// Use [Push] to push the module in a directory, and [Mirror] to mirror modules from
-// module registries.
+// [Push] pushes the module in a directory, and [Mirror] mirrors modules from module
+// registries.
 package module
 
 import (

@@ -1,10 +1,10 @@
-// Package pull downloads packages from a source into a directory. All written files
-// match the SHA256SUMS, the digest, and the h1: hash from the source.
+// Package pull downloads packages from a source into a directory. Every file that it
+// writes matches the SHA256SUMS, the digest, and the h1: hash from the source.
 //
 //	pull = oci.Source (or another) → Package → verifying reader → directory sink
 //
 // Use this package to fill directories that OpenTofu installs from, or to distribute
-// zips. To store packages elsewhere, implement a [Sink].
+// zips, and implement a [Sink] to store packages elsewhere.
 package pull
 
 import (

@@ -1,5 +1,5 @@
 // Package repository provides access to OCI repositories in registries and in image
-// layout directories. Both kinds implement [Repository] and declare their optional
+// layout directories, which both implement [Repository] and declare their optional
 // operations in their [Capabilities].
 //
 // Use this package to inspect the content that a tag points to ([Inspect]), push a

@@ -1,6 +1,6 @@
-// Package store implements the local cache. It stores verified zips by their digests,
-// and the files that they unpack to. Any number of processes can use the same directory
-// concurrently, and each process can be killed at any time.
+// Package store implements the local cache, which stores verified zips by their
+// digests, and the files that they unpack to. Any number of processes can use the same
+// directory concurrently, and each process can be killed at any time.
 //
 //	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
 //	DIR/blobs/sha256/HEX              a zip, as in an OCI image layout
@@ -13,17 +13,16 @@
 //	DIR/mirrors/sha256/HEX/record     the package list; HEX is its digest
 //	DIR/mirrors/sha256/HEX/lock       locked while the links are used, and while they are removed
 //
-// A file is trusted as long as its size, times, and inode match its record. Otherwise,
-// it is hashed. The modification time of a record is the time of last use. An entry is
-// renamed to its final name only after it is complete.
+// A file is trusted as long as its size, times, and inode match its record, and is
+// hashed otherwise. The modification time of a record is the time of last use. An entry
+// is renamed to its final name only after it is complete.
 //
-// Files are copied to and from the store, and the copies share blocks if the file
-// system supports this. Therefore, changes to the output don't affect the store. In
-// contrast, [Store.Mirror] creates links, but only to zips, which clients unpack
-// elsewhere.
+// Files are copied to and from the store, with shared blocks if the file system
+// supports them, so changes to the output don't affect the store. In contrast,
+// [Store.Mirror] creates links, but only to zips, which clients unpack elsewhere.
 //
 // Package source uses the store through [source.NewCached], which reads zips from the
-// store and stores missing zips. Package pull uses the store through pull.NewSink.
+// store and stores missing zips, and package pull uses it through pull.NewSink.
 //
 // [source.NewCached]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached

@@ -1,4 +1,4 @@
-// Package sums implements checksums for provider packages. It doesn't use the network.
+// Package sums implements checksums for provider packages, without using the network.
 //
 //   - SHA256SUMS: the document that lists the SHA-256 checksum of every file in a
 //     release ([File]). The checksum is also the digest of the OCI blob.

@@ -1,6 +1,6 @@
 // Package trust verifies OpenPGP signatures of releases and decides whether to accept
-// the releases. It decides which keys are trusted, which fingerprints are pinned to a
-// provider, and which releases are refused.
+// the releases, depending on the keys that are trusted and the fingerprints that are
+// pinned to a provider.
 //
 // The methods of a [Policy] can be used as the option Verify of the packages publish,
 // pull, and repository:

@@ -1,7 +1,7 @@
 // Package cliconfig reads and writes OpenTofu's CLI configuration. [Locate] finds the
-// configuration files. [Read] parses the files in native or JSON syntax and follows
-// OpenTofu's rules. It reads only settings that affect the installation of providers.
-// The package accesses files, but not the network.
+// configuration files, and [Read] parses those settings that affect the installation of
+// providers, in native or JSON syntax, by OpenTofu's rules. The package accesses files,
+// but not the network.
 //
 // [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to
 // an existing file. [Rewrite] generates a configuration for a program that doesn't

@@ -1,7 +1,7 @@
 // Package access controls which callers can read which providers from a server. A rules
 // file grants access to everyone, to static tokens, and to tokens of OpenID Connect
-// issuers. The package also signs links to archives, because clients download archives
-// without sending credentials. It also limits the request rate of clients.
+// issuers. The package also limits the request rate of clients, and signs links to
+// archives, because clients download archives without sending credentials.
 //
 // Errors from this package never contain a token or a key.
 package access

@@ -1,7 +1,5 @@
-// Package api defines a server's API below /api/v1. It contains the types of the
-// responses and the OpenAPI description.
-//
-// Package serve creates the responses, and package page renders them.
+// Package api defines a server's API below /api/v1: the types of the responses, which
+// package serve creates and package page renders, and the OpenAPI description.
 //
 // Dates are in RFC 3339 format, sizes are in bytes, and fields without a known value
 // are omitted. Strings are untrusted and must be escaped for output.

@@ -7,8 +7,8 @@
 //	Mirror = module registry → policy → module.Mirror, once
 //
 // Within a process, concurrent requests for a release share one mirror operation, and
-// each zip is downloaded only once. Processes don't coordinate. If two processes mirror
-// the same release, the second process finds the release in the repository.
+// each zip is downloaded only once. Processes don't coordinate, so if two of them
+// mirror the same release, the second finds it in the repository.
 package pullthrough
 
 import (
