@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/sync"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -46,7 +47,7 @@ func bundleCreate(cmd *command) error {
 	if o.File = c.String("out"); o.File == "" {
 		return usagef("missing --out: specify the file to write, such as --out mirror.tar")
 	}
-	if err := parseSet(c, "part-size", &o.PartSize, commandline.ParseSize); err != nil {
+	if err := parseSet(c, "part-size", &o.PartSize, text.ParseSize); err != nil {
 		return err
 	}
 	if err := parseSet(c, "since", &o.Since, bundle.ReadInventory); err != nil {

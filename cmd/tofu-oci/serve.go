@@ -29,14 +29,10 @@ func servedFlags() []cli.Flag {
 		sourcesFlag(),
 		aliasFlag(),
 		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "assume `HOST` for releases without a provider annotation"},
-		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules and published hosts from `FILE`"},
+		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules, published hosts, and limits from `FILE`"},
 		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupServer, Usage: "sign archive URLs with the keys in `FILE` (default: a random key)"},
-		&cli.Float64Flag{Name: "rate", Category: commandline.GroupServer, Usage: "limit each client to `N` requests per second"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		cacheFlag("cache archives in `DIR`"),
-		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupOperation, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
-		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupOperation, Value: serve.DefaultStaleIfError, Usage: "on errors, serve data up to `DURATION` old"},
-		&cli.StringFlag{Name: "memory", Category: commandline.GroupOperation, Value: "32MiB", Usage: "cache metadata of at most `SIZE`"},
 		&cli.BoolFlag{Name: "redirect", Category: commandline.GroupOperation, Usage: "redirect downloads to the registry's storage"},
 	}
 }
@@ -52,10 +48,7 @@ func listenFlags() []cli.Flag {
 		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages (default: tofu-oci)"},
 		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --result-file `FILE`"},
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK`"},
-		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "accept at most `N` connections"},
-		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "allow each client at most `N` connections (default: 3/4 of the total)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
-		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "on exit, wait up to `DURATION` for downloads"},
 	}
 }
 
@@ -65,7 +58,7 @@ func serveAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	listenConfig, err := listenOptions(cmd.c, log)
+	listenConfig, err := listenOptions(cmd.c, log, limitsOf(options))
 	if err != nil {
 		return err
 	}
