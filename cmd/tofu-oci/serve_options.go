@@ -42,13 +42,13 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
-	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
+	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect-downloads")
 	o.Title = cmd.c.String("title")
 	if paths := cmd.c.StringSlice("sync-result"); len(paths) > 0 {
 		o.SyncResult = func() (serve.SyncResult, error) { return outcome.Served(paths) }
 	}
 	err = cmp.Or(
-		parseSet(cmd.c, "unannotated", &o.Unannotated, provider.ParseHost),
+		parseSet(cmd.c, "default-host", &o.Unannotated, provider.ParseHost),
 		parseSet(cmd.c, "base-url", &o.BaseURL, url.Parse),
 	)
 	if err != nil {
@@ -108,7 +108,7 @@ func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err e
 		o.Rules = file.Get
 	}
 	o.Key = access.NewArchiveKey()
-	if err := parseSet(cmd.c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
+	if err := parseSet(cmd.c, "url-signing-key", &o.Key, access.ReadArchiveKey); err != nil {
 		return err
 	}
 	limits := limitsOf(*o)
