@@ -31,7 +31,7 @@ func bundleCreateCommand() *cli.Command {
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "read modules from `REPO`"},
 	}, versionFlags("matching versions"), []cli.Flag{
-		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
+		&cli.StringFlag{Name: "inventory", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
 		aliasFlag(),
 		terraformFlag("interpret lock files as Terraform does"),
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar"},
@@ -50,7 +50,7 @@ func bundleCreate(cmd *command) error {
 	if err := parseSet(c, "part-size", &o.PartSize, text.ParseSize); err != nil {
 		return err
 	}
-	if err := parseSet(c, "since", &o.Since, bundle.ReadInventory); err != nil {
+	if err := parseSet(c, "inventory", &o.Since, bundle.ReadInventory); err != nil {
 		return err
 	}
 	selectVersions := cmd.requested
