@@ -162,7 +162,7 @@ func TestBundle(t *testing.T) {
 	to := []string{"--to", host + "/tofu/{namespace}/{type}", "--modules-to", host + "/modules/{namespace}/{name}/{system}", "--ca-file", world.caFile}
 	reversed := slices.Clone(january)
 	slices.Reverse(reversed)
-	imports := append([]string{"bundle", "import", "--output", "json", "--receipt", filepath.Join(dir, "receipt.json")}, to...)
+	imports := append([]string{"bundle", "import", "--output", "json", "--inventory", filepath.Join(dir, "receipt.json")}, to...)
 	if diff := cmp.Diff(c.digests, importedDigests(t, run(t, programs.tofuOCI, append(imports, reversed...)...))); diff != "" {
 		t.Error(diff)
 	}
@@ -205,7 +205,7 @@ output "number" { value = module.m.number }
 	}
 	// 4. A month later, transfer one new version of each provider.
 	added := c.push(t, "1.3.0")
-	run(t, programs.tofuOCI, append(create, "--since", filepath.Join(dir, "receipt.json"), "--out", filepath.Join(dir, "february.tar"))...)
+	run(t, programs.tofuOCI, append(create, "--inventory", filepath.Join(dir, "receipt.json"), "--out", filepath.Join(dir, "february.tar"))...)
 	february, total := sizes(t, filepath.Join(dir, "february*.tar"))
 	if ratio := float64(total) / float64(added); ratio > 1.02 {
 		t.Errorf("the second bundle has %d bytes, %.3f times the new zips", total, ratio)
@@ -219,7 +219,7 @@ output "number" { value = module.m.number }
 		}
 	}
 	// 5. The receipt of a delta is complete, so a third bundle is empty.
-	run(t, programs.tofuOCI, append(create, "--since", filepath.Join(dir, "receipt.json"), "--out", filepath.Join(dir, "march.tar"))...)
+	run(t, programs.tofuOCI, append(create, "--inventory", filepath.Join(dir, "receipt.json"), "--out", filepath.Join(dir, "march.tar"))...)
 	if _, total := sizes(t, filepath.Join(dir, "march*.tar")); total > 1<<20 {
 		t.Errorf("the third bundle has %d bytes", total)
 	}

@@ -180,7 +180,8 @@ func TestServeHostBlock(t *testing.T) {
 	write(t, filepath.Join(dir, "main.tf"), strings.ReplaceAll(mainTF, `"hashicorp/time"`, `"`+timeAddress+`"`))
 	run(t, programs.tofuOCI, "module", "push", dir, "--to", modules+"/acme/timer/test", "--version", "1.0.0")
 	server := startServe(t, "--from", m.repository, "--modules-from", modules+"/{namespace}/{name}/{system}")
-	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", server.URL, "--modules-host", string(provider.DefaultHost)+"="+server.URL+"/v1/providers/")
+	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", server.URL)
+	blocks = strings.ReplaceAll(blocks, "https://registry.opentofu.org/v1/providers/", server.URL+"/v1/providers/")
 	for _, c := range clients() {
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "main.tf"), "module \"timer\" {\n  source  = \"registry.opentofu.org/acme/timer/test\"\n  version = \"~> 1.0\"\n}\noutput \"unix\" { value = module.timer.unix }\n")

@@ -62,7 +62,7 @@ func newReplicas(t *testing.T) *replicas {
 	write(t, filepath.Join(dir, "key"), hex.EncodeToString(key[:])+"\n")
 	r.args = []string{
 		"--from", "oci-layout:" + filepath.ToSlash(dir) + "/{type}", "--base-url", "https://localhost",
-		"--serve-config", filepath.Join(dir, "rules.hcl"), "--archive-key", filepath.Join(dir, "key"),
+		"--serve-config", filepath.Join(dir, "rules.hcl"), "--url-signing-key", filepath.Join(dir, "key"),
 	}
 	for i := range r.servers {
 		r.dirs[i] = t.TempDir()

@@ -11,6 +11,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/sync"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -30,7 +31,7 @@ func bundleCreateCommand() *cli.Command {
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "read modules from `REPO`"},
 	}, versionFlags("matching versions"), []cli.Flag{
-		&cli.StringFlag{Name: "since", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
+		&cli.StringFlag{Name: "inventory", Category: commandline.GroupSelection, Usage: "omit the content that the inventory in `FILE` lists"},
 		aliasFlag(),
 		terraformFlag("interpret lock files as Terraform does"),
 		&cli.StringFlag{Name: "out", Category: commandline.GroupOperation, Usage: "write the bundle to `FILE`, such as up.tar"},
@@ -46,10 +47,10 @@ func bundleCreate(cmd *command) error {
 	if o.File = c.String("out"); o.File == "" {
 		return usagef("missing --out: specify the file to write, such as --out mirror.tar")
 	}
-	if err := parseSet(c, "part-size", &o.PartSize, commandline.ParseSize); err != nil {
+	if err := parseSet(c, "part-size", &o.PartSize, text.ParseSize); err != nil {
 		return err
 	}
-	if err := parseSet(c, "since", &o.Since, bundle.ReadInventory); err != nil {
+	if err := parseSet(c, "inventory", &o.Since, bundle.ReadInventory); err != nil {
 		return err
 	}
 	selectVersions := cmd.requested

@@ -33,7 +33,7 @@ func bundleImportCommand() *cli.Command {
 		failFastFlag(),
 		verboseFlag(),
 		&cli.BoolFlag{Name: "no-referrers", Category: commandline.GroupOperation, Usage: "don't import SBOMs and attestations"},
-		&cli.StringFlag{Name: "receipt", Category: commandline.GroupOutput, Usage: "write the inventory of the target repositories to `FILE`, for bundle create --since"},
+		&cli.StringFlag{Name: "inventory", Category: commandline.GroupOutput, Usage: "write the inventory of the target repositories to `FILE`, for bundle create --inventory"},
 		bundleKeyringFlag(),
 	}, trustFlags(), transferFlags(), networkFlags(), outputFlags())
 }
@@ -65,35 +65,35 @@ func (cmd *command) importBundle(b *bundle.Bundle) error {
 	if err == nil {
 		err = cmd.noteMissingParts(b, incomplete, cmd.openReader(to.refs))
 	}
-	if cmd.c.String("receipt") != "" && err == nil && !cmd.c.Bool("dry-run") {
-		err = cmd.writeReceipt(to, imported)
+	if cmd.c.String("inventory") != "" && err == nil && !cmd.c.Bool("dry-run") {
+		err = cmd.writeInventoryOf(to, imported)
 	}
 	return cmd.out.FinishRun(err)
 }
 
-// writeReceipt writes the results of an import and the inventory of the target
-// repositories to the --receipt file. The inventory includes the repositories that the
+// writeInventoryOf writes the results of an import and the inventory of the target
+// repositories to the --inventory file. The inventory includes the repositories that the
 // bundle doesn't contain, so that the next bundle can omit their content. These are the
 // repositories that the registry lists and, because many registries don't list
-// repositories, those in the previous receipt.
-func (cmd *command) writeReceipt(to importTargets, imported []bundle.Imported) error {
+// repositories, those in the previous inventory.
+func (cmd *command) writeInventoryOf(to importTargets, imported []bundle.Imported) error {
 	open := cmd.openReader(to.refs)
-	receipt, err := bundle.NewInventory(cmd.c.Context, slices.Collect(maps.Keys(to.refs)), open)
+	inventory, err := bundle.NewInventory(cmd.c.Context, slices.Collect(maps.Keys(to.refs)), open)
 	if err != nil {
 		return err
 	}
-	receipt.Imported = imported
+	inventory.Imported = imported
 	// 1. List the addresses of all other repositories.
 	known := map[template.Reference]bool{}
 	for _, ref := range to.refs {
 		known[ref] = true
 	}
-	previous, _ := bundle.ReadInventory(cmd.c.String("receipt")) // if it is invalid, it is replaced
+	previous, _ := bundle.ReadInventory(cmd.c.String("inventory")) // if it is invalid, it is replaced
 	others := previous.Addresses()
 	for _, t := range to.templates {
 		stored, err := t.stored(cmd)
 		if others = append(others, stored...); err != nil && !errors.Is(err, repository.ErrNoRepository) {
-			cmd.out.Note("the receipt can omit repositories that neither the bundle nor the previous receipt contains: %v", err)
+			cmd.out.Note("the inventory can omit repositories that neither the bundle nor the previous inventory contains: %v", err)
 		}
 	}
 	// 2. List their content.
@@ -110,18 +110,18 @@ func (cmd *command) writeReceipt(to importTargets, imported []bundle.Imported) e
 		known[ref], to.refs[a] = true, ref
 		one, err := bundle.NewInventory(cmd.c.Context, []provider.Address{a}, open)
 		if err != nil {
-			cmd.out.Warn("omitting %s from the receipt: %v", a, err)
+			cmd.out.Warn("omitting %s from the inventory: %v", a, err)
 			continue
 		}
-		receipt.Add(one)
+		inventory.Add(one)
 	}
 	if omitted > 0 {
-		cmd.out.Note("the receipt omits %s of the previous receipt; to list them, specify both --to and --modules-to", report.Counted(omitted, "item"))
+		cmd.out.Note("the inventory omits %s of the previous inventory; to list them, specify both --to and --modules-to", report.Counted(omitted, "item"))
 	}
 	if err := cmd.c.Context.Err(); err != nil {
 		return err
 	}
-	return cmd.writeInventory("receipt", receipt)
+	return cmd.writeInventory("inventory", inventory)
 }
 
 // noteMissingParts prints the parts that incomplete repositories still need. They

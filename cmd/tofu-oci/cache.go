@@ -112,7 +112,7 @@ func cachePrune(cmd *command) error {
 	}
 	if cmd.c.IsSet("max-size") {
 		o.MaxSize = new(int64)
-		if err := parse(cmd.c, "max-size", o.MaxSize, commandline.ParseSize); err != nil {
+		if err := parse(cmd.c, "max-size", o.MaxSize, text.ParseSize); err != nil {
 			return err
 		}
 	}

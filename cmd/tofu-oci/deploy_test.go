@@ -251,15 +251,16 @@ func TestDeployReferences(t *testing.T) {
 			t.Errorf("missing volume %s", m.Name)
 		}
 	}
-	grace := pkgserve.DefaultGrace
+	timeout := regexp.MustCompile(`shutdown_timeout = "(.*)"`).FindStringSubmatch(text)
+	if timeout == nil {
+		t.Fatal("the rules have no shutdown_timeout")
+	}
+	grace, err := time.ParseDuration(timeout[1])
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, arg := range c.Args {
-		name, value, _ := strings.Cut(arg, "=")
-		if name == "--grace" {
-			var err error
-			if grace, err = time.ParseDuration(value); err != nil {
-				t.Error(err)
-			}
-		}
+		_, value, _ := strings.Cut(arg, "=")
 		inVolume := func(m named) bool { return strings.HasPrefix(value, m.MountPath+"/") || value == m.MountPath }
 		if strings.HasPrefix(value, "/") && !slices.ContainsFunc(c.VolumeMounts, inVolume) {
 			t.Errorf("%s is in no volume", arg)

@@ -48,7 +48,7 @@ func TestHelpSize(t *testing.T) {
 		if n := strings.Count(examples, "\n   #"); n > 3 {
 			t.Errorf("%s: %d examples", name, n)
 		}
-		if n := strings.Count(text, "\n"); n > 60 && name != "serve" {
+		if n := strings.Count(text, "\n"); n > 60 {
 			t.Errorf("%s: %d lines", name, n)
 		}
 		for line := range strings.Lines(text) {

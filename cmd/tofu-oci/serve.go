@@ -25,37 +25,30 @@ func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "serve `REPO`"},
 		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "serve the modules of the template `REPO`"},
-		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Value: "archive", Usage: "return module URLs of this `KIND`: archive or oci"},
+		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Usage: "return module URLs; `KIND` is archive or oci"},
 		sourcesFlag(),
 		aliasFlag(),
-		&cli.StringFlag{Name: "unannotated", Category: commandline.GroupSelection, Usage: "assume `HOST` for releases without a provider annotation"},
-		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules and published hosts from `FILE`"},
-		&cli.StringFlag{Name: "archive-key", Category: commandline.GroupServer, Usage: "sign archive URLs with the keys in `FILE` (default: a random key)"},
-		&cli.Float64Flag{Name: "rate", Category: commandline.GroupServer, Usage: "limit each client to `N` requests per second"},
+		&cli.StringFlag{Name: "default-host", Category: commandline.GroupSelection, Usage: "assume `HOST` if a release has no address"},
+		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules, hosts, and limits from `FILE`"},
+		&cli.StringFlag{Name: "url-signing-key", Category: commandline.GroupServer, Usage: "sign archive URLs with the keys in `FILE`"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		cacheFlag("cache archives in `DIR`"),
-		&cli.DurationFlag{Name: "tags-ttl", Category: commandline.GroupOperation, Value: serve.DefaultMaxAge, Usage: "cache tag lists for `DURATION`"},
-		&cli.DurationFlag{Name: "stale-if-error", Category: commandline.GroupOperation, Value: serve.DefaultStaleIfError, Usage: "on errors, serve data up to `DURATION` old"},
-		&cli.StringFlag{Name: "memory", Category: commandline.GroupOperation, Value: "32MiB", Usage: "cache metadata of at most `SIZE`"},
-		&cli.BoolFlag{Name: "redirect", Category: commandline.GroupOperation, Usage: "redirect downloads to the registry's storage"},
+		&cli.BoolFlag{Name: "redirect-downloads", Category: commandline.GroupOperation, Usage: "send clients to the registry's storage"},
 	}
 }
 
 // listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`, HOST:PORT or :PORT"},
+		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`"},
 		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "use the certificate chain in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "use the private key in `FILE` (PEM)"},
 		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
-		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "announce `URL` as the public URL of the server"},
-		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages (default: tofu-oci)"},
+		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "use `URL` in links"},
+		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages"},
 		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --result-file `FILE`"},
 		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK`"},
-		&cli.IntFlag{Name: "max-connections", Category: commandline.GroupServer, Value: serve.DefaultMaxConnections, Usage: "accept at most `N` connections"},
-		&cli.IntFlag{Name: "max-connections-per-address", Category: commandline.GroupServer, Usage: "allow each client at most `N` connections (default: 3/4 of the total)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
-		&cli.DurationFlag{Name: "grace", Category: commandline.GroupServer, Value: serve.DefaultGrace, Usage: "on exit, wait up to `DURATION` for downloads"},
 	}
 }
 
@@ -65,7 +58,7 @@ func serveAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
-	listenConfig, err := listenOptions(cmd.c, log)
+	listenConfig, err := listenOptions(cmd.c, log, limitsOf(options))
 	if err != nil {
 		return err
 	}

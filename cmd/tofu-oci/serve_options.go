@@ -42,22 +42,17 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
-	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect")
+	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect-downloads")
 	o.Title = cmd.c.String("title")
 	if paths := cmd.c.StringSlice("sync-result"); len(paths) > 0 {
 		o.SyncResult = func() (serve.SyncResult, error) { return outcome.Served(paths) }
 	}
-	o.MaxAge, o.StaleIfError = cmd.c.Duration("tags-ttl"), cmd.c.Duration("stale-if-error")
 	err = cmp.Or(
-		parseSet(cmd.c, "unannotated", &o.Unannotated, provider.ParseHost),
-		parse(cmd.c, "memory", &o.Memory, commandline.ParseSize),
+		parseSet(cmd.c, "default-host", &o.Unannotated, provider.ParseHost),
 		parseSet(cmd.c, "base-url", &o.BaseURL, url.Parse),
 	)
 	if err != nil {
 		return o, err
-	}
-	if o.MaxAge <= 0 || o.StaleIfError <= 0 || o.Memory <= 0 {
-		return o, usagef("invalid --tags-ttl, --stale-if-error, or --memory: want a positive value")
 	}
 	for _, text := range cmd.c.StringSlice("trusted-proxy") {
 		network, err := netip.ParsePrefix(text)
@@ -67,10 +62,10 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 		o.TrustedProxies = append(o.TrustedProxies, network)
 	}
 	o.Approval, o.Signer = cmd.policy, cmd.signer
-	if o.PullThrough, err = pullThrough(cmd, o); err != nil {
+	if err := accessOptions(cmd, log, &o); err != nil {
 		return o, err
 	}
-	err = accessOptions(cmd, log, &o)
+	o.PullThrough, err = pullThrough(cmd, o)
 	return o, err
 }
 
@@ -103,7 +98,7 @@ func templateOptions(c *cli.Context, o *serve.Options) error {
 	return nil
 }
 
-// accessOptions parses the flags for access control.
+// accessOptions parses the flags for access control, and reads the limits.
 func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
 	if path := cmd.c.String("serve-config"); cmd.c.IsSet("serve-config") { // an empty name must not disable access control
 		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
@@ -113,18 +108,28 @@ func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err e
 		o.Rules = file.Get
 	}
 	o.Key = access.NewArchiveKey()
-	if err := parseSet(cmd.c, "archive-key", &o.Key, access.ReadArchiveKey); err != nil {
+	if err := parseSet(cmd.c, "url-signing-key", &o.Key, access.ReadArchiveKey); err != nil {
 		return err
 	}
+	limits := limitsOf(*o)
 	const burst = 10 // in seconds; tofu init requests dozens of documents at once
-	o.Limiter = access.NewLimiter(cmd.c.Float64("rate"), int(cmd.c.Float64("rate")*burst))
+	o.Limiter = access.NewLimiter(limits.RequestsPerSecond, int(limits.RequestsPerSecond*burst))
+	o.MaxAge, o.StaleIfError, o.Memory = cmp.Or(limits.TagsTTL, serve.DefaultMaxAge), limits.StaleIfError, limits.MetadataCache
 	return nil
 }
 
+// limitsOf returns the limits in the --serve-config file.
+func limitsOf(o serve.Options) access.Limits {
+	if o.Rules == nil {
+		return access.Limits{}
+	}
+	return o.Rules().Limits
+}
+
 // listenOptions parses the flags for listening and shutting down.
-func listenOptions(c *cli.Context, log *report.ServerLog) (o serve.ListenOptions, err error) {
+func listenOptions(c *cli.Context, log *report.ServerLog, limits access.Limits) (o serve.ListenOptions, err error) {
 	o = serve.ListenOptions{
-		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: c.Int("max-connections"), MaxPerAddress: c.Int("max-connections-per-address"), Grace: c.Duration("grace"),
+		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: limits.Connections, MaxPerAddress: limits.ConnectionsPerAddress, Grace: limits.ShutdownTimeout,
 		OnConnectionError: log.Trouble,
 	}
 	o.OnListen = func(address net.Addr) { log.Listening(address, o.TLS != nil) }

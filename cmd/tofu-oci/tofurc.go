@@ -24,8 +24,7 @@ import (
 func tofurcCommand() *cli.Command {
 	return newCommand("tofurc", tofurcAction, []cli.Flag{
 		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the blocks to `FILE`"},
-		&cli.StringFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "also redirect module registries to the server at `URL`"},
-		&cli.StringSliceFlag{Name: "modules-host", Category: commandline.GroupOperation, Usage: "redirect the modules of `HOST[=URL]`, but keep its provider registry at URL"},
+		&cli.StringSliceFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "`[HOST=]URL`: redirect HOST's modules to the server at URL (default HOST: registry.opentofu.org)"},
 		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "print Git commands that redirect `HOST=URL`"},
 		dryRunFlag("with --write: print the changes, but write nothing"),
 		&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
@@ -59,6 +58,11 @@ func tofurcAction(cmd *command) error {
 	if err != nil {
 		return err
 	}
+	for _, b := range blocks.Hosts {
+		if !b.HasProviders() {
+			cmd.out.Note("the block replaces all services of %s; if the host has a provider registry, add the URL of its service providers.v1 to the block", b.Host)
+		}
+	}
 	if c.IsSet("write") {
 		return writeTofurc(cmd, blocks, git)
 	}
@@ -77,7 +81,7 @@ func tofurcAction(cmd *command) error {
 
 // tofurcBlocks parses the command line. git contains comments with git commands.
 func tofurcBlocks(c *cli.Context) (b cliconfig.Blocks, git string, err error) {
-	if b.Hosts, err = cliconfig.HostBlocks(c.String("modules-server"), c.StringSlice("modules-host")); err == nil {
+	if b.Hosts, err = cliconfig.HostBlocks(c.StringSlice("modules-server")); err == nil {
 		git, err = cliconfig.GitCommands(c.StringSlice("git-mirror"))
 	}
 	switch {

@@ -26,7 +26,7 @@ const (
 	// without any logic.
 	wantedConnecting = 1.3
 	// wantedMemory is the maximum memory in addition to an idle server's memory, in
-	// MiB: 64, plus the 32 that --memory reserves by default.
+	// MiB: 64, plus the 32 that metadata_cache reserves by default.
 	wantedMemory = 64 + 32
 )
 

@@ -38,7 +38,8 @@ type crowd struct {
 	// fromRegistry selects a registry as the archive's source instead of an image
 	// layout.
 	fromRegistry bool
-	args         []string
+	// maxConnections is the server's limit of connections, or zero for the default.
+	maxConnections int
 	// limit is the server's maximum memory, in bytes.
 	limit int64
 }
@@ -56,7 +57,7 @@ var crowds = []crowd{
 	{name: "2,000 stalled clients, archive in a registry", connections: 2000, streams: 1, fromRegistry: true, limit: 200 << 20},
 	{name: "4,096 stalled clients", connections: 4096, streams: 1, limit: 256 << 20},
 	{name: "12 connections with 100 stalled streams each", connections: 12, streams: 100, limit: 200 << 20},
-	{name: "64 idle connections to a server that has 64", connections: 64, streams: 1, idle: true, args: []string{"--max-connections", "64"}, limit: 200 << 20},
+	{name: "64 idle connections to a server that has 64", connections: 64, streams: 1, idle: true, maxConnections: 64, limit: 200 << 20},
 }
 
 // endure runs each crowd against a separate server. It prints the server's peak memory
@@ -100,7 +101,15 @@ func (c crowd) occupy(ctx context.Context, program string) error {
 	if err != nil {
 		return err
 	}
-	args := append([]string{"--from", from, "--ca-file", filepath.Join(dir, "ca.pem"), "--metrics-listen", metrics}, c.args...)
+	args := []string{"--from", from, "--ca-file", filepath.Join(dir, "ca.pem"), "--metrics-listen", metrics}
+	if c.maxConnections > 0 {
+		config := filepath.Join(dir, "serve.hcl")
+		rules := fmt.Sprintf("anonymous {\n  allow   = [\"*/*/*\"]\n  modules = [\"*/*/*/*\"]\n}\nlimits { connections = %d }\n", c.maxConnections)
+		if err := os.WriteFile(config, []byte(rules), 0o600); err != nil {
+			return err
+		}
+		args = append(args, "--serve-config", config)
+	}
 	server, err := fixture.StartServer(ctx, program, dir, ca, args...)
 	if err != nil {
 		return err

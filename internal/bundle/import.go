@@ -74,7 +74,7 @@ func (r Repository) tagOf(v provider.Version) string {
 // fail before anything is written. If content of a version is neither in the available
 // parts nor in the target, the version fails with a *[MissingPartError]. In this case,
 // Import pushes the content that is available, so that a later run needs only the
-// remaining parts, in any order. Import returns the results for a receipt, and errors from
+// remaining parts, in any order. Import returns the results for an inventory, and errors from
 // [mirror.RunWith].
 func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Imported, err error) {
 	if o.Publisher == nil {

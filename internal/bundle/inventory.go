@@ -23,7 +23,7 @@ type Inventory struct {
 	Schema string `json:"$schema"`
 	// Repositories is sorted by address.
 	Repositories []StoredRepository `json:"repositories"`
-	// Imported lists the results of the import that wrote the inventory as a receipt.
+	// Imported lists the results of the import that wrote the inventory.
 	Imported []Imported `json:"imported,omitempty"`
 }
 

@@ -71,7 +71,7 @@ var Rules = []FlagRule{
 
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"validate"}},
-	{Command: "tofurc", Flags: []string{"modules-host", "git-mirror"}, Requires: []string{"modules-server"}},
+	{Command: "tofurc", Flags: []string{"git-mirror"}, Requires: []string{"modules-server"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
 	{Command: "serve", Flags: []string{"signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
 	{Command: "serve", Flags: []string{"min-age"}, Requires: []string{"pull-through", "modules-pull-through"}},

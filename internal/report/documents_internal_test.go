@@ -41,7 +41,7 @@ var documents = map[string]struct {
 	"list-pending":     {document[PendingItem, repositorySummary]{}, "list --pending"},
 	"bundle":           {document[BundleItem, bundleSummary]{}, "bundle inspect"},
 	"bundle-manifest":  {bundle.Manifest{}, "the file bundle.json in each part of a bundle"},
-	"bundle-inventory": {bundle.Inventory{}, "bundle inventory, and bundle import --receipt"},
+	"bundle-inventory": {bundle.Inventory{}, "bundle inventory, and bundle import --inventory"},
 	"bundle-verify":    {document[finding.Finding, findingCounts]{}, "bundle verify"},
 	"verify":           {document[verifiedItem, verifySummary]{}, "verify"},
 	"lock":             {document[lockedFile, lockSummary]{}, "lock"},

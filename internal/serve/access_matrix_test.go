@@ -37,7 +37,7 @@ const (
 type storedKind struct {
 	name string
 	rocket
-	// unannotated is the value of the --unannotated flag. host is the host that the
+	// unannotated is the value of the --default-host flag. host is the host that the
 	// access rules apply to.
 	unannotated, host string
 }
@@ -46,7 +46,7 @@ var storedKinds = []storedKind{
 	{"annotated", rocket{}, "", publicHost},
 	{"another host's", rocket{host: privateHost}, "", privateHost},
 	{"unannotated", rocket{}, "", unknownHost},
-	{"unannotated with --unannotated", rocket{}, privateHost, privateHost},
+	{"unannotated with --default-host", rocket{}, privateHost, privateHost},
 }
 
 // matrixCaller is a client with access to providers of some hosts.

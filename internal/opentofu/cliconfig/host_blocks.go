@@ -26,46 +26,45 @@ var providerServices = map[string]string{
 }
 
 // HostBlock is a host block that redirects the module registry of a host. A host block
-// replaces all services of its host, so it also contains the provider registry, which
-// keeps direct installation working.
+// replaces all services of its host, so it also contains the provider registry of
+// well-known hosts, which keeps direct installation working.
 type HostBlock struct {
 	Host svchost.Hostname
 	// Services maps the names of services to URLs.
 	Services map[string]string
 }
 
-// HostBlocks returns blocks that redirect the module registries of hosts to a tofu-oci
-// server, sorted by host. A host has the form HOST or HOST=URL, where URL is the URL of
-// the host's provider registry. If hosts is empty, [provider.DefaultHost] is used.
-// Without a server, the result is empty.
-func HostBlocks(server string, hosts []string) (blocks []HostBlock, err error) {
-	if server == "" {
-		return nil, nil
-	}
-	base, err := baseURL(server)
-	if err != nil {
-		return nil, err
-	}
-	if len(hosts) == 0 {
-		hosts = []string{string(provider.DefaultHost)}
-	}
-	for _, host := range slices.Compact(slices.Sorted(slices.Values(hosts))) {
-		name, providers, _ := strings.Cut(host, "=")
-		parsed, err := provider.ParseHost(name)
-		if err == nil && providers != "" {
-			providers, err = baseURL(providers)
+// HostBlocks returns blocks that redirect the module registries of hosts to tofu-oci
+// servers, sorted by host. A server has the form URL or HOST=URL. The default host is
+// [provider.DefaultHost].
+func HostBlocks(servers []string) (blocks []HostBlock, err error) {
+	for _, server := range servers {
+		host, base, found := strings.Cut(server, "=")
+		if !found || strings.Contains(host, "://") {
+			host, base = string(provider.DefaultHost), server
+		}
+		parsed, err := provider.ParseHost(host)
+		if err == nil {
+			base, err = baseURL(base)
 		}
 		if err != nil {
 			return nil, err
 		}
 		services := map[string]string{modulesService: base + "v1/modules/" + string(parsed) + "/"}
-		if providers = cmp.Or(providers, providerServices[string(parsed)]); providers != "" {
+		if providers := providerServices[string(parsed)]; providers != "" {
 			services[providersService] = providers
+		}
+		if slices.ContainsFunc(blocks, func(b HostBlock) bool { return b.Host == parsed }) {
+			return nil, fmt.Errorf("duplicate host %s", parsed)
 		}
 		blocks = append(blocks, HostBlock{parsed, services})
 	}
+	slices.SortFunc(blocks, func(a, b HostBlock) int { return cmp.Compare(a.Host, b.Host) })
 	return blocks, nil
 }
+
+// HasProviders reports whether the block contains the host's provider registry.
+func (b HostBlock) HasProviders() bool { return b.Services[providersService] != "" }
 
 // String returns the block in native syntax.
 func (b HostBlock) String() string {

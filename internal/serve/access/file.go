@@ -33,6 +33,7 @@ type file struct {
 	Tokens    []tokenBlock     `hcl:"token,block"`
 	Issuers   []issuerBlock    `hcl:"oidc,block"`
 	Hosts     []hostBlock      `hcl:"host,block"`
+	Limits    []limitsBlock    `hcl:"limits,block"`
 }
 
 type anonymousBlock struct {
@@ -114,6 +115,11 @@ func (r *reader) read(f file) error {
 	}
 	for _, b := range f.Hosts {
 		errs = append(errs, r.host(b))
+	}
+	for _, b := range f.Limits {
+		var err error
+		r.rules.Limits, err = b.read()
+		errs = append(errs, r.once("a limits block", b.Range), err)
 	}
 	return stricthcl.Join(errs...)
 }

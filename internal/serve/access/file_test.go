@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -11,6 +12,36 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/stricthcl"
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 )
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	const everyone = `anonymous {
+  allow   = ["*/*/*"]
+  modules = ["*/*/*/*"]
+}
+`
+	rules := rulesOf(t, everyone+`
+limits {
+  requests_per_second    = 2.5
+  connections            = 64
+  connections_per_address = 8
+  metadata_cache         = "16MiB"
+  tags_ttl               = "30s"
+  stale_if_error         = "1h"
+  shutdown_timeout       = "45s"
+}
+`, access.Options{})
+	want := access.Limits{
+		RequestsPerSecond: 2.5, Connections: 64, ConnectionsPerAddress: 8, MetadataCache: 16 << 20,
+		TagsTTL: 30 * time.Second, StaleIfError: time.Hour, ShutdownTimeout: 45 * time.Second,
+	}
+	if rules.Limits != want || !rules.AllowAll() {
+		t.Errorf("got %+v, %v", rules.Limits, rules.AllowAll())
+	}
+	if rules := rulesOf(t, everyone+"token \"ci\" {\n  sha256 = \""+strings.Repeat("ab", 32)+"\"\n  allow = [\"*/*/*\"]\n}\n", access.Options{}); rules.AllowAll() {
+		t.Error("a token is configured, but invalid tokens would be accepted")
+	}
+}
 
 func TestHosts(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,8 @@ import (
 type Rules struct {
 	// Hosts contains the published hosts, in the order of the file.
 	Hosts []Host
+	// Limits contains the server's limits. Changes apply only after a restart.
+	Limits Limits
 
 	anonymous grant
 	tokens    []staticToken
@@ -59,9 +61,12 @@ type allow struct {
 	claims []claim
 }
 
-// AllowAll reports whether no rules are configured. In this case, neither tokens nor
-// signed links are required.
-func (r *Rules) AllowAll() bool { return r == nil }
+// AllowAll reports whether everyone can read everything, and no tokens are configured. In
+// this case, neither tokens nor signed links are required.
+func (r *Rules) AllowAll() bool {
+	return r == nil || len(r.tokens)+len(r.issuers) == 0 &&
+		slices.Contains(r.anonymous.providers, allProviders()) && slices.Contains(r.anonymous.modules, allModules())
+}
 
 // Identify returns the caller for a bearer token. If the request has no token, bearer
 // is empty. Callers with a token can also read everything that is readable without a
@@ -73,7 +78,7 @@ func (r *Rules) AllowAll() bool { return r == nil }
 func (r *Rules) Identify(ctx context.Context, bearer string) (Caller, error) {
 	switch {
 	case r.AllowAll():
-		return Caller{grant: grant{[]provider.Pattern{allProviders()}, []provider.ModulePattern{{"*", "*", "*", "*"}}}}, nil
+		return Caller{grant: grant{[]provider.Pattern{allProviders()}, []provider.ModulePattern{allModules()}}}, nil
 	case bearer == "" && r.anonymous.isEmpty():
 		return Caller{}, ErrNoToken
 	case bearer == "":
@@ -143,6 +148,8 @@ func (r *Rules) issuerCaller(ctx context.Context, bearer string) (Caller, error)
 	}
 	return r.caller(name, granted), nil
 }
+
+func allModules() provider.ModulePattern { return provider.ModulePattern{"*", "*", "*", "*"} }
 
 func allProviders() provider.Pattern {
 	all, _ := provider.ParsePattern("*/*/*") // the pattern is valid

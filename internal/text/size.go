@@ -1,4 +1,4 @@
-package commandline
+package text
 
 import (
 	"fmt"
