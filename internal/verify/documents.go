@@ -150,6 +150,9 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 			Hint:    "if the author has signed the release since, mirror it again; if you published it, publish the same zips again with --sign-key FILE",
 			Command: a.fetch(" --against-origin"),
 		}
+		if a.address.IsModule() {
+			remedy = finding.Remedy{Hint: "push the module again with --sign-key FILE"}
+		}
 	case provider.TrustUnknown: // if the key is missing, pinning doesn't help
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE, which adds the key to the release"}
 	}

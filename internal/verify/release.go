@@ -13,6 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -108,7 +109,7 @@ func (a *verification) rebuild() finding.Remedy {
 // promote returns a remedy that approves the release.
 func (a *verification) promote(hint, flags string) finding.Remedy {
 	if a.address.IsModule() {
-		return finding.Remedy{Hint: hint + ", use tofu-oci module promote" + flags}
+		return finding.Remedy{Hint: hint, Command: "tofu-oci promote " + text.Quote(a.address.String()+"@"+a.version.String()) + flags}
 	}
 	return finding.Remedy{Hint: hint, Command: doctor.PromoteCommand(a.address, a.options.Template, a.version) + flags}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 // pushed is a repository with versions of a module.
@@ -308,6 +309,21 @@ func TestVerify(t *testing.T) {
 				t.Errorf("got %v", report.Findings)
 			}
 		})
+	}
+}
+
+// TestVerifyUnsigned checks that the remedy for an unsigned module is no command for
+// providers.
+func TestVerifyUnsigned(t *testing.T) {
+	t.Parallel()
+	p := layout(t)
+	p.push(t, "1.0.0", "# 1", module.PushOptions{})
+	report, err := verify.Repository(t.Context(), p, []provider.Requirement{p.ref.Release()}, verify.Options{Verify: trust.Policy{Mode: trust.ModeRequire}.Verify})
+	if err != nil || len(report.Findings) != 1 {
+		t.Fatalf("%+v, %v", report.Findings, err)
+	}
+	if f := report.Findings[0]; f.Code != "signature-unsigned" || f.Remedy != (finding.Remedy{Hint: "push the module again with --sign-key FILE"}) {
+		t.Errorf("got %+v", f)
 	}
 }
 
