@@ -412,12 +412,12 @@ var (
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// TestDashboards checks that the queries of dashboards, of alert rules, and of docs/cli.md contain
-// only existing metrics and labels, and that the dashboards and docs/cli.md contain all metrics of
+// TestDashboards checks that the queries of dashboards, of alert rules, and of docs/output.md contain
+// only existing metrics and labels, and that the dashboards and docs/output.md contain all metrics of
 // the program.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
-	page := readPage(t, filepath.Join("..", "..", "docs", "cli.md"))
+	page := readPage(t, filepath.Join("..", "..", "docs", "output.md"))
 	all := map[string]bool{}
 	for name, scraped := range map[string]string{"serve": scrapeAll(t), "sync": textfile(t)} {
 		there, labels := map[string]bool{}, map[string]bool{"job": true, "instance": true, "le": true}
@@ -440,7 +440,7 @@ func TestDashboards(t *testing.T) {
 		for name := range there {
 			base := strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, "_bucket"), "_sum"), "_count")
 			if strings.HasPrefix(base, "tofu_oci_") && (!strings.Contains(text, base) || !strings.Contains(page, base)) {
-				t.Errorf("%s is not in both the dashboard and docs/cli.md", base)
+				t.Errorf("%s is not in both the dashboard and docs/output.md", base)
 			}
 		}
 		if name == "sync" {
@@ -451,7 +451,7 @@ func TestDashboards(t *testing.T) {
 	}
 	for _, name := range metricName.FindAllString(page, -1) {
 		if !all[name] && !all[name+"_count"] {
-			t.Errorf("docs/cli.md names %s, which is not there", name)
+			t.Errorf("docs/output.md names %s, which is not there", name)
 		}
 	}
 }

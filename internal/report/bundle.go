@@ -13,7 +13,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
-// BundleItem is a provider or module in a bundle. docs/cli.md documents the fields.
+// BundleItem is a provider or module in a bundle. docs/output.md documents the fields.
 type BundleItem struct {
 	Provider string   `json:"provider"`
 	Versions []string `json:"versions"`

@@ -116,7 +116,7 @@ func schemaFor(name string, form any, of string) map[string]any {
 	if whole["title"] = "The output of tofu-oci with --output json: " + of; !strings.HasPrefix(reflect.TypeOf(form).Name(), "document[") {
 		whole["title"] = "tofu-oci: " + of
 	}
-	whole["description"] = "The document that this version of tofu-oci prints. Ignore unknown fields, because later versions can add fields. docs/cli.md describes the fields."
+	whole["description"] = "The document that this version of tofu-oci prints. Ignore unknown fields, because later versions can add fields. docs/output.md describes the fields."
 	if len(parts) > 0 {
 		whole["$defs"] = parts
 	}

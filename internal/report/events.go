@@ -12,7 +12,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// events writes a run's events as one JSON object per line. docs/cli.md and
+// events writes a run's events as one JSON object per line. docs/output.md and
 // docs/schema/v2/events.schema.json describe the events.
 type events struct {
 	mu sync.Mutex

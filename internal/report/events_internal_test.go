@@ -94,11 +94,11 @@ var (
 	codeSpan = regexp.MustCompile("`([a-z_0-9]+)`")
 )
 
-// TestReferencePage compares the tables in docs/cli.md with the fields of events and
+// TestReferencePage compares the tables in the documentation with the fields of events and
 // the exit codes.
 func TestReferencePage(t *testing.T) {
 	t.Parallel()
-	events, classes := pageSection(t, "\n## Events\n"), pageSection(t, "\n### Error classes\n")
+	events, classes := pageSection(t, "output.md", "\n## Events\n"), pageSection(t, "errors.md", "\n## Error classes\n")
 	documented := map[string][]string{}
 	for _, row := range eventRow.FindAllStringSubmatch(events, -1) {
 		fields := []string{"event", "time"}
@@ -146,16 +146,16 @@ func TestReferencePage(t *testing.T) {
 	}
 }
 
-// pageSection returns the text of docs/cli.md from a heading to the next heading.
-func pageSection(t *testing.T, heading string) string {
+// pageSection returns the text of a page from a heading to the next heading.
+func pageSection(t *testing.T, page, heading string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(strings.ReplaceAll(string(text), "\r\n", "\n"), heading)
 	if !found {
-		t.Fatalf("docs/cli.md has no heading %q", heading)
+		t.Fatalf("docs/%s has no heading %q", page, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
 	return section

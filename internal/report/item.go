@@ -17,7 +17,7 @@ type runSummary struct {
 	Direct []module.NonRegistryCall `json:"direct_modules,omitempty"`
 }
 
-// Item is the result for a release. docs/cli.md documents the fields.
+// Item is the result for a release. docs/output.md documents the fields.
 type Item struct {
 	Provider   string `json:"provider"`
 	Version    string `json:"version,omitempty"`

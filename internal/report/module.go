@@ -10,7 +10,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ModuleItem is the result for a module. docs/cli.md documents the fields.
+// ModuleItem is the result for a module. docs/output.md documents the fields.
 type ModuleItem struct {
 	// Provider is the reference to the module's repository.
 	Provider   string `json:"provider"`

@@ -393,14 +393,14 @@ func TestRules(t *testing.T) {
 		}
 		known[r.Code] = true
 	}
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "cli.md"))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "errors.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for code := range known {
 		_, verdict, isVerdict := strings.Cut(code, "signature-")
 		if !strings.Contains(string(page), "| `"+code+"` |") && (!isVerdict || !strings.Contains(string(page), "-"+verdict+"`")) {
-			t.Errorf("docs/cli.md does not describe %s", code)
+			t.Errorf("docs/errors.md does not describe %s", code)
 		}
 	}
 	for _, code := range codesInSources(t) {
