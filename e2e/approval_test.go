@@ -116,7 +116,7 @@ func TestTofuSkipsDeniedVersion(t *testing.T) {
 			t.Errorf("%v, want %s in the lock file:\n%s", err, want, locked)
 		}
 	}
-	check := command(t, programs.tofuOCI, "lock", "--check", "--module-dir", before, "--from", to, "--ca-file", world.caFile)
+	check := command(t, programs.tofuOCI, "lock", "--check", "--root", before, "--from", to, "--ca-file", world.caFile)
 	if out, err := check.Output(); exitCode(err) != 4 || !strings.Contains(string(out), "[lock-version-denied]") {
 		t.Errorf("lock --check: %v\n%s", err, out)
 	}

@@ -74,7 +74,7 @@ func (m lockMirror) configure(t *testing.T) (dir string) {
 // lock runs the lock command and returns the lock file.
 func (m lockMirror) lock(t *testing.T, dir string) []byte {
 	t.Helper()
-	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--module-dir", dir, "--ca-file", world.caFile)
+	run(t, programs.tofuOCI, "lock", "--from", m.repository, "--root", dir, "--ca-file", world.caFile)
 	return readLock(t, dir)
 }
 
@@ -313,7 +313,7 @@ func TestTerraformInstallsLockedProviders(t *testing.T) {
 	m := newTimeMirror(t, terraformHost)
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "main.tf"), mainTF)
-	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--module-dir", dir}, m.flags...)...)
+	run(t, programs.tofuOCI, append([]string{"lock", "--terraform", "--root", dir}, m.flags...)...)
 	locked := readLock(t, dir)
 	mirror, cli := t.TempDir(), filepath.Join(t.TempDir(), "terraformrc")
 	run(t, programs.tofuOCI, append([]string{"pull", terraformHost + "/hashicorp/time", "--dir", mirror, "--layout", "packed"}, m.flags...)...)

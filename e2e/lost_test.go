@@ -37,13 +37,13 @@ func TestLostZip(t *testing.T) {
 	write(t, filepath.Join(dir, "main.tf"), "terraform {\n  required_providers {\n    plain = { source = \""+plainName+"\" }\n  }\n}\n")
 	write(t, cli, run(t, programs.tofuOCI, "tofurc", repository))
 	from := []string{"--from", repository, "--ca-file", world.caFile}
-	run(t, programs.tofuOCI, append([]string{"lock", "--module-dir", dir}, from...)...)
+	run(t, programs.tofuOCI, append([]string{"lock", "--root", dir}, from...)...)
 	zip := strings.TrimPrefix(string(packages[provider.CurrentPlatform()].zh), "zh:")
 	if err := os.Remove(filepath.Join(storage, "data", "docker", "registry", "v2", "blobs", "sha256", zip[:2], zip, "data")); err != nil {
 		t.Fatal(err)
 	}
 	// 2. Check the output of lock --check, pull, and exec.
-	check := append([]string{"lock", "--check", "--module-dir", dir}, from...)
+	check := append([]string{"lock", "--check", "--root", dir}, from...)
 	restore := "tofu-oci mirror '" + mirror[1] + "' --to '" + repository + "'"
 	for _, args := range [][]string{
 		check,

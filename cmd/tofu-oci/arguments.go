@@ -2,7 +2,9 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,8 +40,42 @@ func terraformFlag(usage string) cli.Flag {
 	return &cli.BoolFlag{Name: "terraform", Category: commandline.GroupOperation, Usage: usage}
 }
 
-func rootFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: "select what the root module in `DIR` requires"}
+func rootFlag(usage string) cli.Flag {
+	return &cli.StringSliceFlag{Name: "root", Category: commandline.GroupSelection, Usage: usage}
+}
+
+// isTree reports whether a value of --root has the form DIR/..., and returns DIR.
+func isTree(root string) (dir string, is bool) {
+	if root == "..." {
+		return ".", true
+	}
+	return strings.CutSuffix(filepath.ToSlash(root), "/...")
+}
+
+// rootDirs returns the directories of the root modules that values of --root specify.
+// DIR/... represents all root modules in and below DIR.
+func rootDirs(c *cli.Context, roots []string) (dirs []string, err error) {
+	var trees []string
+	for _, root := range roots {
+		if dir, is := isTree(root); is {
+			trees = append(trees, dir)
+		} else {
+			dirs = append(dirs, filepath.Clean(root))
+		}
+	}
+	if len(trees) == 0 {
+		return dirs, nil
+	}
+	found, err := configuration.Roots(c.Context, configuration.FromEnvironment(os.Environ(), c.Bool("terraform")), trees...)
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("no configuration found in or below %s", strings.Join(trees, ", "))
+	}
+	for _, dir := range found {
+		if !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, flagError("root", err)
 }
 
 func platformFlag(usage string) cli.Flag {

@@ -33,7 +33,7 @@ func TestFlagOrder(t *testing.T) {
 		{"one dash", "mirror a/b -to X", "mirror -to X -- a/b"},
 		{"short flag", "mirror a/b -q c/d", "mirror -q -- a/b c/d"},
 		{"short flag with a value", "-o json list a/b", "list -o json -- a/b"},
-		{"switch before the command that has it", "--check lock --module-dir D", "lock --check --module-dir D --"},
+		{"switch before the command that has it", "--check lock --root D", "lock --check --root D --"},
 		{"switch takes no value", "mirror --dry-run a/b", "mirror --dry-run -- a/b"},
 		{"switch with =", "mirror a/b --dry-run=false", "mirror --dry-run=false -- a/b"},
 		{"repeated", "mirror a/b --platform x_y --platform z_y", "mirror --platform x_y --platform z_y -- a/b"},

@@ -25,7 +25,7 @@ func bundleCreateCommand() *cli.Command {
 		fromFlag("read `REPO`"),
 		sourcesFlag(),
 		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
-		rootFlag(),
+		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
 		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the versions that match the declaration `FILE`"},
 		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "select versions of the module `ADDRESS[@CONSTRAINT]`"},
 		withDependenciesFlag(),
@@ -121,7 +121,11 @@ func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requir
 			return nil, err
 		}
 	}
-	dependencies, err := module.FindDependencies(cmd.c.Context, nil, cmd.c.StringSlice("root"), o)
+	dirs, err := rootDirs(cmd.c, cmd.c.StringSlice("root"))
+	if err != nil {
+		return nil, err
+	}
+	dependencies, err := module.FindDependencies(cmd.c.Context, nil, dirs, o)
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ func TestECRPermissions(t *testing.T) {
 		{"list", s.provider, "--from", from},
 		{"list", s.provider + "@1.0.0", "--from", from},
 		{"pull", s.provider, "--platform", platform(0).String(), "--from", from, "--dir", filepath.Join(s.dir, "pulled")},
-		{"lock", s.provider, "--from", from, "--module-dir", s.dir, "--dry-run"},
+		{"lock", s.provider, "--from", from, "--root", s.dir, "--dry-run"},
 	})
 	if diff := cmp.Diff(install, got); diff != "" {
 		t.Errorf("to install, -page +requested:\n%s", diff)

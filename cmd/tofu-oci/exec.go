@@ -108,7 +108,7 @@ func lockCommandLine(c *cli.Context) string {
 		command += " --terraform"
 	}
 	if dir := exec.WorkDir(c.Args().Slice(), c.String("chdir"), os.Getenv); dir != "" {
-		command += " --module-dir " + text.Quote(dir)
+		command += " --root " + text.Quote(dir)
 	}
 	if c.IsSet("from") {
 		command += " --from " + text.Quote(c.String("from"))

@@ -151,10 +151,16 @@ func listVersion(cmd *command, src provider.Source, a provider.Address, v provid
 	return cmd.out.ListRelease(release, referrers, verdict, refused)
 }
 
-// listProviders prints the providers in the --from repositories.
+// listProviders prints the providers in the --from repositories or, without the flag, in
+// the repositories of the first oci_mirror in the CLI configuration.
 func listProviders(cmd *command) error {
 	if !cmd.c.IsSet("from") {
-		return usagef("specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO; see tofu-oci list --help")
+		m, found := cmd.config.FirstOCIMirror()
+		if !found {
+			return usagef("the CLI configuration has no oci_mirror; specify a PROVIDER, such as hashicorp/null, or list all providers with --from REPO")
+		}
+		cmd.out.Note("listing the providers of %s", m)
+		cmd.from = m.Template
 	}
 	wanted, err := providers(cmd)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -22,10 +21,9 @@ const lockName = "lock"
 func lockCommand() *cli.Command {
 	return newCommand(lockName, lockAction, []cli.Flag{
 		fromFlag("read `REPO`, or the network mirror at this URL (default: from the CLI configuration)"),
-		&cli.StringSliceFlag{Name: "module-dir", Category: commandline.GroupSelection, Usage: "lock the configuration in `DIRECTORY` (default: .)"},
-		&cli.BoolFlag{Name: "recursive", Category: commandline.GroupSelection, Usage: "include root modules in subdirectories"},
+		rootFlag("lock the root module in `DIR`, or all in DIR/... (default: .)"),
 		sourcesFlag(),
-		lockFileFlag("check `FILE`, a lock file, directory, or pattern (default: lock files in the module directories)"),
+		lockFileFlag("check `FILE`, which can be a pattern (default: from --root)"),
 		platformFlag("lock or check `OS_ARCH` (default: all; with --check, the current one)"),
 		aliasFlag(),
 		&cli.BoolFlag{Name: "check", Category: commandline.GroupOperation, Usage: "check whether the locked providers can be installed"},
@@ -56,18 +54,23 @@ type locker struct {
 	*command
 	src     provider.Source
 	options lock.FileOptions
-	// dirs contains the module directories.
-	dirs []string
+	// roots contains the values of --root.
+	roots []string
 }
 
 func newLocker(cmd *command) (l locker, err error) {
 	l = locker{command: cmd, options: lock.FileOptions{Upgrade: cmd.c.Bool("upgrade"), DryRun: cmd.c.Bool("dry-run")}}
 	l.options.ComputeH1 = cmd.c.String("h1") == "verify"
-	if l.dirs = cmd.c.StringSlice("module-dir"); len(l.dirs) == 0 {
-		l.dirs = []string{"."}
+	if l.roots = cmd.c.StringSlice("root"); len(l.roots) == 0 {
+		l.roots = []string{"."}
 	}
 	if l.options.Named, err = providers(cmd); err != nil {
 		return l, err
+	}
+	for _, root := range l.roots {
+		if _, tree := isTree(root); tree && len(l.options.Named) > 0 {
+			return l, usagef("--root %s cannot be used with PROVIDERs; specify the directory of each configuration", root)
+		}
 	}
 	for i, r := range l.options.Named {
 		if slices.Contains(addresses(l.options.Named[:i]), r.Address) {
@@ -113,24 +116,17 @@ func (l locker) write() error {
 
 // directories returns the directories of the configurations to lock.
 func (l locker) directories() ([]string, error) {
-	for i, dir := range l.dirs {
+	dirs, err := rootDirs(l.c, l.roots)
+	for _, dir := range dirs {
 		info, err := os.Stat(dir)
 		if err != nil {
-			return nil, flagError("module-dir", err)
+			return nil, flagError("root", err)
 		}
 		if !info.IsDir() {
-			return nil, usagef("--module-dir: %s is not a directory", dir)
+			return nil, usagef("--root: %s is not a directory", dir)
 		}
-		l.dirs[i] = filepath.Clean(dir)
 	}
-	if !l.c.Bool("recursive") {
-		return l.dirs, nil
-	}
-	roots, err := configuration.Roots(l.c.Context, l.options.Configuration, l.dirs...)
-	if err == nil && len(roots) == 0 {
-		err = usagef("--recursive: no configuration found in or below %s", strings.Join(l.dirs, ", "))
-	}
-	return roots, err
+	return dirs, err
 }
 
 // directory writes the lock file of a directory.
@@ -188,11 +184,13 @@ func (l locker) check() error {
 func (l locker) lockFiles() ([]string, error) {
 	flag, names := "lock-file", l.c.StringSlice("lock-file")
 	if len(names) == 0 {
-		flag, names = "module-dir", slices.Clone(l.dirs)
-		for i, dir := range names {
-			if !l.c.Bool("recursive") {
-				names[i] = filepath.Join(dir, lock.Filename)
+		flag, names = "root", nil
+		for _, root := range l.roots {
+			dir, tree := isTree(root)
+			if !tree {
+				dir = filepath.Join(dir, lock.Filename)
 			}
+			names = append(names, dir)
 		}
 	}
 	files, err := lock.Find(l.c.Context, names...)

@@ -23,7 +23,7 @@ func mirrorCommand() *cli.Command {
 	}, versionFlags("matching versions"), []cli.Flag{
 		sourcesFlag(),
 		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
-		rootFlag(),
+		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
 		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		aliasFlag(),

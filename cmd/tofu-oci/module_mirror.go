@@ -21,7 +21,7 @@ func moduleMirrorCommand() *cli.Command {
 	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
 		toFlag("write to `REPO`, a template with {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
-		rootFlag(),
+		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		dryRunFlag("print what would be sent, but send nothing"),
@@ -190,9 +190,13 @@ func (cmd *command) dependencies() (*module.Dependencies, error) {
 	if !cmd.c.IsSet("root") {
 		return &module.Dependencies{}, nil
 	}
+	dirs, err := rootDirs(cmd.c, cmd.c.StringSlice("root"))
+	if err != nil {
+		return nil, err
+	}
 	o := cmd.moduleMirrorOptions()
 	done := cmd.out.Step("reading configurations")
-	dependencies, err := module.FindDependencies(cmd.c.Context, cmd.moduleOrigin(0), cmd.c.StringSlice("root"), module.DependencyOptions{
+	dependencies, err := module.FindDependencies(cmd.c.Context, cmd.moduleOrigin(0), dirs, module.DependencyOptions{
 		Open: o.Open, AllowIncomplete: o.AllowIncomplete, Environ: os.Environ(),
 	})
 	done()

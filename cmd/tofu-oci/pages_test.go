@@ -109,7 +109,7 @@ const locked = `registry
 keys
 release hashicorp/random 3.6.0 linux_amd64 darwin_arm64 $HERE signed=good
 tofu-oci mirror hashicorp/random --to $REGISTRY/acme/providers/{namespace}/{type}
-tofu-oci lock --module-dir live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
+tofu-oci lock --root live/network --from $REGISTRY/acme/providers/{namespace}/{type}`
 
 // declared is a script that creates the files and variables that declarations use. The
 // registry stores no other providers.

@@ -51,9 +51,9 @@ var simplest = []struct {
 	{"module mirror --root live --to oci-layout:repo/{name}", 0},
 	{"mirror --root live --to oci-layout:repo/{type}", 0},
 	{"module mirror acme/vpc/aws --to oci-layout:repo/{name}", 1},
-	{"lock --module-dir live --from oci-layout:repo/{type}", 0},
-	{"lock hashicorp/null --module-dir live --from oci-layout:repo/{type}", 0},
-	{"lock --check --module-dir live --from oci-layout:repo/{type}", 0},
+	{"lock --root live --from oci-layout:repo/{type}", 0},
+	{"lock hashicorp/null --root live --from oci-layout:repo/{type}", 0},
+	{"lock --check --root live --from oci-layout:repo/{type}", 0},
 	{"lock --check --lock-file live/.terraform.lock.hcl --from oci-layout:repo/{type}", 0},
 	{"exec --chdir live --from oci-layout:repo/{type} -- no-such-program", 127},
 	{"verify hashicorp/null --from oci-layout:repo/{type}", 0},
@@ -98,7 +98,7 @@ var plausible = map[string]string{
 	"CA_FILE": "ca.pem", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "H1": "skip", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LISTEN": "127.0.0.1:0", "LOCKFILE": "readonly", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "METRICS_LISTEN": "127.0.0.1:0",
-	"MIN_AGE": "3d", "MODULE_DIR": "live", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
+	"MIN_AGE": "3d", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"MODULES_SERVER": "https://mirror.example.com", "GIT_MIRROR": "github.com=https://git.example.com",
 	"ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
 	"ATTESTATIONS": "fetch", "BUNDLE_KEYRING": "secret.asc", "GATE": "no-such-gate", "PART_SIZE": "1GB", "REQUIRE_APPROVAL": "secret.asc",
@@ -307,7 +307,7 @@ func newJob(t *testing.T) *job {
 	}
 	t.Setenv("TOFU_OCI_TIMEOUT", patience.Limit.String())
 	j := &job{taken: taken.Addr().String()}
-	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --module-dir live --from oci-layout:repo/{type}"} {
+	for _, call := range []string{"mirror hashicorp/null --to oci-layout:repo/{type}", "lock --root live --from oci-layout:repo/{type}"} {
 		if code, output := j.run(t, call, nil); code != 0 {
 			t.Fatalf("%s: exit code %d\n%s", call, code, output)
 		}

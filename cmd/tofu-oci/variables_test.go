@@ -125,7 +125,7 @@ func TestFlagsOfVariables(t *testing.T) {
 		{"without the flag that it configures", "KEYRING=K MIN_AGE=3d", "serve --from X", "serve --from X --"},
 		{"not of an argument", "SOURCES=P", "list a/b", "list -- a/b"},
 		{"with a false switch", "LATEST=3", "mirror a/b --all=false", "mirror --all=false --latest=3 -- a/b"},
-		{"one for one command before one for many", "MODULE_DIR=D LOCK_FILE=F RECURSIVE=1 SOURCES=S", "lock", "lock --module-dir=D --recursive=1 --"},
+		{"one for one command before one for many", "ROOT=D LOCK_FILE=F", "lock", "lock --root=D --"},
 		{"alternatives", "FROM=X TO=Y PUSH=1", "doctor a/b", "doctor -- a/b"},
 		{"without the argument that it is about", "ALIAS=A DOCTOR_PLATFORM=a_b", "doctor --to Y", "doctor --to Y --"},
 		{"one value instead of many", "PLATFORM=a_b,c_d LOCK_FILE=F,G", "doctor a/b", "doctor -- a/b"},

@@ -279,7 +279,7 @@ func TestActionLockCheck(t *testing.T) {
 	if text := read(t, u.outputs["sarif-file"]); !strings.Contains(text, `"ruleId": "lock-hash-missing"`) {
 		t.Error(text)
 	}
-	lock := r.command(t, "tofu-oci", "lock", "acme/widget@1.1.0", "--module-dir", "live", "--from", from, "--signatures", "off")
+	lock := r.command(t, "tofu-oci", "lock", "acme/widget@1.1.0", "--root", "live", "--from", from, "--signatures", "off")
 	output(t, lock)
 	for _, form := range []string{"github", "sarif"} {
 		with["output"], with["lock-files"] = form, "live/**/.terraform.lock.hcl"

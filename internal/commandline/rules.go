@@ -63,10 +63,8 @@ var Rules = []FlagRule{
 
 	{Command: "lock", Flags: []string{"upgrade", "h1=verify", "dry-run"}, Conflicts: []string{"check"}},
 	{Command: "lock", Flags: []string{Argument, "sources"}, Conflicts: []string{"check"}, Hint: "--check checks all providers in the lock files"},
-	{Command: "lock", Flags: []string{"lock-file"}, Requires: []string{"check"}, Hint: "to write a lock file, use --module-dir"},
-	{Command: "lock", Flags: []string{"lock-file"}, Conflicts: []string{"module-dir", "recursive"}},
-	{Command: "lock", Flags: []string{"recursive"}, Conflicts: []string{Argument}},
-	{Command: "lock", Flags: []string{"sources"}, Conflicts: []string{"recursive"}},
+	{Command: "lock", Flags: []string{"lock-file"}, Requires: []string{"check"}, Hint: "to write a lock file, use --root"},
+	{Command: "lock", Flags: []string{"lock-file"}, Conflicts: []string{"root"}},
 	{Command: "lock", Flags: []string{"output=sarif", "output=github"}, Requires: []string{"check"}},
 
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},

@@ -189,7 +189,7 @@ var hints = []struct {
 	{errorIs(lock.ErrNotLocked), "add the required providers with tofu-oci lock"},
 	{errorIs(lock.ErrNoFile), "write a lock file with tofu-oci lock, or specify a lock file, a directory that contains one, or a quoted pattern such as 'live/**/.terraform.lock.hcl'"},
 	{errorIs(lockfile.ErrSyntax), "fix the line, or restore the file from version control; OpenTofu rejects the file, too"},
-	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --module-dir, a parent directory with --recursive, or PROVIDERs to lock"},
+	{errorIs(configuration.ErrNoConfiguration), "specify the directory of a configuration with --root DIR, all configurations below it with --root DIR/..., or PROVIDERs to lock"},
 	{errorIs(packagezip.ErrArchive), "report the problem to the provider's author; the published archive itself is damaged"},
 	{isRemoved, "if the author has removed the files, exclude the version with a constraint such as != 1.2.3 or, in a declaration, a deny block"},
 	{isA[*provider.IdentityError], "don't use the package, because its name is wrong; report the problem to the provider's author"},

@@ -257,7 +257,7 @@ func (c *Checked) command(arguments string) string {
 		command += " --from " + text.Quote(c.from.String())
 	}
 	if dir := filepath.Dir(c.File); dir != "." {
-		command += " --module-dir " + text.Quote(dir)
+		command += " --root " + text.Quote(dir)
 	}
 	return command
 }

@@ -62,6 +62,18 @@ type Method struct {
 	URL string
 }
 
+// FirstOCIMirror returns the first oci_mirror, and reports whether one exists.
+func (c Config) FirstOCIMirror() (m Method, found bool) {
+	if c.Installation == nil {
+		return m, false
+	}
+	i := slices.IndexFunc(c.Installation.Methods, func(m Method) bool { return m.Kind == OCIMirror })
+	if i < 0 {
+		return m, false
+	}
+	return c.Installation.Methods[i], true
+}
+
 // Match reports whether the method is used for a provider. It also returns the decisive
 // pattern, or the zero value if no pattern matches.
 func (m Method) Match(a provider.Address) (bool, provider.Pattern) {
