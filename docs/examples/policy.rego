@@ -12,8 +12,8 @@ answer := {"verdict": "deny", "reason": concat("; ", denials)} if {
 
 denials contains "the signing key has changed" if input.changes.signer
 
-denials contains sprintf("the signature is %s", [input.signature.trust]) if {
-	input.signature.trust in {"bad", "revoked", "untrusted"}
+denials contains sprintf("the signature is %s", [input.signature.verdict]) if {
+	input.signature.verdict in {"bad", "revoked", "untrusted"}
 }
 
 holds contains sprintf("%s was removed", [platform]) if {

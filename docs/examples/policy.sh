@@ -6,7 +6,7 @@
 set -eu
 input=$(cat)
 case $input in
-  *'"signature":{"trust":"signed"'*)
+  *'"signature":{"verdict":"signed"'*)
     echo '{"verdict": "allow", "reason": "signed by a trusted key"}' ;;
   *'"signer":true'*)
     echo '{"verdict": "deny", "reason": "the signing key has changed"}' ;;

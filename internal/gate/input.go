@@ -76,7 +76,7 @@ type document struct {
 }
 
 type signature struct {
-	Trust       provider.Trust `json:"trust"`
+	Verdict     provider.Trust `json:"verdict"`
 	Fingerprint string         `json:"fingerprint,omitempty"`
 	Expired     time.Time      `json:"expired,omitzero"`
 	Warning     string         `json:"warning,omitempty"`

@@ -312,7 +312,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyUnsigned checks that the remedy for an unsigned module is no command for
+// TestVerifyUnsigned checks that the remedy for an unsigned module is not a command for
 // providers.
 func TestVerifyUnsigned(t *testing.T) {
 	t.Parallel()
