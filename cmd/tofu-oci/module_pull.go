@@ -32,7 +32,7 @@ func modulePullAction(cmd *command) error {
 	}
 	options := pull.ManyOptions{
 		Options:  pull.Options{Verify: cmd.policy.Verify, Progress: cmd.out.Progress()},
-		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
+		OnSelect: func(r provider.Requirement, selected []provider.Version) { cmd.warnDenied(src, r, 1, selected...) },
 	}
 	at := func(provider.Address) string { return ref.String() }
 	err = module.Pull(cmd.c.Context, src, wanted, cmd.c.String("dir"), cmd.out.WatchPull(1, at, cmd.withRemedy, options))

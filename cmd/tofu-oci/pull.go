@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+
 	"github.com/urfave/cli/v2"
 
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
@@ -13,6 +15,7 @@ func pullCommand() *cli.Command {
 	return newCommand("pull", pullAction, []cli.Flag{
 		fromFlag("read `REPO`, or the network mirror at this URL (default: from the CLI configuration)"),
 		platformFlag("download for `OS_ARCH` (default: the current one)"),
+	}, versionFlags("matching versions"), []cli.Flag{
 		sourcesFlag(),
 		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
 		aliasFlag(),
@@ -49,8 +52,10 @@ func pullAction(cmd *command) error {
 		Options: pull.Options{
 			Documents: cmd.c.Bool("with-documents"), Concurrency: cmd.concurrency, Platforms: cmd.platforms, Verify: cmd.policy.Verify, Progress: cmd.out.Progress(),
 		},
-		FailFast: cmd.c.Bool("fail-fast"),
-		OnResult: func(p pull.Pulled) { cmd.warnDenied(src, p.Requirement, 1, p.Version) },
+		FailFast: cmd.c.Bool("fail-fast"), Latest: cmp.Or(cmd.latest, -1),
+		OnSelect: func(r provider.Requirement, selected []provider.Version) {
+			cmd.warnDenied(src, r, cmd.latest, selected...)
+		},
 		OnWithdrawn: func(a provider.Address, v provider.Version) {
 			cmd.out.Warn("removed denied version %s %s from %s; its zips remain", a, v, cmd.c.String("dir"))
 		},

@@ -46,6 +46,7 @@ var Rules = []FlagRule{
 	{Command: "pull", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "bundle create", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "mirror", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
+	{Command: "pull", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
 	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each"},
 	{Command: "mirror", Flags: []string{"modules-to"}, Requires: []string{"root"}},
 	{Command: "pull", Flags: []string{"with-documents"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},

@@ -241,18 +241,23 @@ func (o *Report) packageTable(packages []PackageItem) string {
 // adds a hint to an error.
 func (o *Report) WatchPull(n int, at func(provider.Address) string, explained func(error) error, m pull.ManyOptions) pull.ManyOptions {
 	o.run.plan(n)
+	selected := m.OnSelect
+	m.OnSelect = func(r provider.Requirement, versions []provider.Version) {
+		if more := len(versions) - 1; more > 0 {
+			o.run.plan(more)
+		}
+		selected(r, versions)
+	}
 	m.OnStart = func(r provider.Requirement, v provider.Version) { o.run.itemStarted(r.Address, v) }
 	m.OnFinish = func(p pull.Pulled) {
 		o.run.itemFinished(p.Requirement.Address, p.Version, o.pulledItem(p, at(p.Requirement.Address)))
 	}
-	done := m.OnResult
 	m.OnResult = func(p pull.Pulled) {
 		if p.Err != nil {
 			p.Err = explained(p.Err)
 			o.failed(o.pulledItem(p, at(p.Requirement.Address)), p.Err)
 			return
 		}
-		done(p)
 		o.pulled(p)
 	}
 	return m

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -256,6 +257,27 @@ func TestPushRejects(t *testing.T) {
 		if r, err := module.Push(t.Context(), repo, p, module.PushOptions{}); err == nil {
 			t.Errorf("%s: %+v", name, r)
 		}
+	}
+}
+
+// TestPushReplaced checks that a different zip doesn't keep the annotations of the zip that it
+// replaces, such as the commit.
+func TestPushReplaced(t *testing.T) {
+	t.Parallel()
+	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
+	p := vpc(t, "one")
+	p.Annotations["org.opencontainers.image.revision"] = "0123456789abcdef"
+	push(t, repo, p, module.PushOptions{})
+	push(t, repo, vpc(t, "two"), module.PushOptions{Force: true})
+	_, data, err := repo.Manifest(t.Context(), "1.2.0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"org.opencontainers.image.title": "vpc", "org.opencontainers.image.version": "1.2.0", "org.opencontainers.image.source": "https://example.com/vpc",
+	}
+	if m, err := artifact.ParseModule(data); err != nil || !maps.Equal(m.Annotations, want) {
+		t.Errorf("got %v, %v", m.Annotations, err)
 	}
 }
 

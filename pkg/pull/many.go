@@ -1,6 +1,7 @@
 package pull
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -18,21 +19,28 @@ type ManyOptions struct {
 	// requirement selects no version, no release is started. Transfers in progress are
 	// completed.
 	FailFast bool
+	// Latest is the maximum number of matching versions to pull for each requirement,
+	// newest first. If zero, only the newest version is pulled. If negative, all are.
+	Latest int
+	// OnSelect, if not nil, is called with the versions that a requirement selects, newest
+	// first. Calls are sequential and in the order of the requirements, before any
+	// release is pulled.
+	OnSelect func(provider.Requirement, []provider.Version)
 	// OnStart and OnFinish, if not nil, are called when the pull of a requirement's
 	// release starts and when it finishes. They can be called concurrently and in any
 	// order. If a requirement selects no version, only OnFinish is called.
 	OnStart  func(provider.Requirement, provider.Version)
 	OnFinish func(Pulled)
-	// OnResult, if not nil, is called for each requirement after this requirement and
-	// all preceding requirements have finished. Calls are sequential and in the order
-	// of the requirements.
+	// OnResult, if not nil, is called for each release after this release and all
+	// preceding releases have finished. Calls are sequential, in the order of the
+	// requirements, and newest version first.
 	OnResult func(Pulled)
 	// OnWithdrawn, if not nil, is called for each version that the source denies, and that
 	// was therefore removed from the lists of a network mirror ([LayoutNetwork]).
 	OnWithdrawn func(provider.Address, provider.Version)
 }
 
-// Pulled is the result for a requirement.
+// Pulled is the result for a version that a requirement selects.
 type Pulled struct {
 	Requirement provider.Requirement
 	// Version is the selected version. It is the zero value if no version was found.
@@ -42,7 +50,7 @@ type Pulled struct {
 	Err      error
 }
 
-// Many pulls the newest release for each requirement into a sink, concurrently. Failures
+// Many pulls the newest releases for each requirement into a sink, concurrently. Failures
 // are passed to the callbacks and don't stop the other releases, unless FailFast is
 // set. If the context is canceled, Many starts no more releases and returns an error.
 //
@@ -55,11 +63,19 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 	// 1. Select the versions.
 	var items []Pulled
 	failed := false
-	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (Pulled, bool) {
-		return newest(ctx, src, wanted[i]), true
-	}, func(p Pulled) {
-		failed = failed || p.Err != nil
-		items = append(items, p)
+	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) ([]Pulled, bool) {
+		return o.choose(ctx, src, wanted[i]), true
+	}, func(found []Pulled) {
+		items = append(items, found...)
+		if found[0].Err != nil {
+			failed = true
+			return
+		}
+		var versions []provider.Version
+		for _, p := range found {
+			versions = append(versions, p.Version)
+		}
+		o.OnSelect(found[0].Requirement, versions)
 	})
 	if ctx.Err() == nil && failed && o.FailFast {
 		for _, item := range items {
@@ -105,6 +121,9 @@ func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider
 
 // complete replaces nil callbacks with functions that do nothing.
 func (o ManyOptions) complete() ManyOptions {
+	if o.OnSelect == nil {
+		o.OnSelect = func(provider.Requirement, []provider.Version) {}
+	}
 	if o.OnStart == nil {
 		o.OnStart = func(provider.Requirement, provider.Version) {}
 	}
@@ -120,13 +139,16 @@ func (o ManyOptions) complete() ManyOptions {
 	return o
 }
 
-// newest returns the newest version that a requirement selects.
-func newest(ctx context.Context, src provider.Source, r provider.Requirement) Pulled {
-	versions, err := source.Resolve(ctx, src, r, 1)
+// choose returns the versions that a requirement selects, or the error.
+func (o ManyOptions) choose(ctx context.Context, src provider.Source, r provider.Requirement) (found []Pulled) {
+	versions, err := source.Resolve(ctx, src, r, max(cmp.Or(o.Latest, 1), 0))
 	if err != nil {
-		return Pulled{Requirement: r, Err: err}
+		return []Pulled{{Requirement: r, Err: err}}
 	}
-	return Pulled{Requirement: r, Version: versions[0]}
+	for _, v := range versions {
+		found = append(found, Pulled{Requirement: r, Version: v})
+	}
+	return found
 }
 
 // turn serializes releases whose packages could have the same file names, so that the
