@@ -39,8 +39,8 @@ func listedPackages(t *testing.T) (names []string) {
 	return names
 }
 
-// TestImportDirections checks that each package is in the table of docs/architecture.md, and
-// imports only packages further down.
+// TestImportDirections checks that each package is in the table of docs/architecture.md,
+// and imports only packages further down.
 func TestImportDirections(t *testing.T) {
 	t.Parallel()
 	order := listedPackages(t)

@@ -94,8 +94,8 @@ func parseSBOM(c *cli.Context, o *publish.Options) error {
 	return parseSet(c, "sbom", &o.SBOM, publish.SBOMProgram)
 }
 
-// parseAnnotations parses --annotation. By default, the source code is in the repository of
-// the CI job.
+// parseAnnotations parses --annotation. By default, the source code is in the repository
+// of the CI job.
 func parseAnnotations(c *cli.Context, index *artifact.Options) error {
 	if commandline.FlagNamed(c.Command, "annotation") == nil {
 		return nil // the command has no flags for annotations

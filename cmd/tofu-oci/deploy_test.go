@@ -412,9 +412,9 @@ var (
 	byLabels   = regexp.MustCompile(`by \(([^)]*)\)`)
 )
 
-// TestDashboards checks that the queries of dashboards, of alert rules, and of docs/output.md contain
-// only existing metrics and labels, and that the dashboards and docs/output.md contain all metrics of
-// the program.
+// TestDashboards checks that the queries of dashboards, of alert rules, and of
+// docs/output.md contain only existing metrics and labels, and that the dashboards and
+// docs/output.md contain all metrics of the program.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	page := readPage(t, filepath.Join("..", "..", "docs", "output.md"))

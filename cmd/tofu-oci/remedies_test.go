@@ -43,7 +43,8 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// documentedCodes returns the codes of findings in the table of a section of docs/output.md.
+// documentedCodes returns the codes of findings in the table of a section of
+// docs/output.md.
 func documentedCodes(t *testing.T, section string) (codes []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "output.md"))

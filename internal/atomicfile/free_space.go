@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// CheckFreeSpace returns [syscall.ENOSPC] if a directory's disk has less than size bytes of
-// free space. The check prevents futile downloads, but does not reserve space. The
+// CheckFreeSpace returns [syscall.ENOSPC] if a directory's disk has less than size bytes
+// of free space. The check prevents futile downloads, but does not reserve space. The
 // directory does not need to exist. A negative size means that the size is unknown. If
 // the free space is unknown, CheckFreeSpace returns nil.
 func CheckFreeSpace(dir string, size int64) error {

@@ -68,13 +68,13 @@ func (r Repository) tagOf(v provider.Version) string {
 	return artifact.Tag(v)
 }
 
-// Import copies the versions in the bundle to repositories, like [mirror.Copy].
-// Versions that the target denies are skipped, unless Force is set. If the disk that
-// contains the image layouts has too little free space, the versions that don't fit
-// fail before anything is written. If content of a version is neither in the available
-// parts nor in the target, the version fails with a *[MissingPartError]. In this case,
-// Import pushes the content that is available, so that a later run needs only the
-// remaining parts, in any order. Import returns the results for an inventory, and errors from
+// Import copies the versions in the bundle to repositories, like [mirror.Copy]. Versions
+// that the target denies are skipped, unless Force is set. If the disk that contains the
+// image layouts has too little free space, the versions that don't fit fail before
+// anything is written. If content of a version is neither in the available parts nor in
+// the target, the version fails with a *[MissingPartError]. In this case, Import pushes
+// the content that is available, so that a later run needs only the remaining parts, in
+// any order. Import returns the results for an inventory, and errors from
 // [mirror.RunWith].
 func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Imported, err error) {
 	if o.Publisher == nil {

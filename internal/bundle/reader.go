@@ -103,7 +103,8 @@ func joinNumbers(numbers []int) string {
 // String returns "bundle:" and the address.
 func (r *reader) String() string { return "bundle:" + r.repository.Address }
 
-// Capabilities returns the capabilities of a repository whose blobs are parts of local files.
+// Capabilities returns the capabilities of a repository whose blobs are parts of local
+// files.
 func (r *reader) Capabilities() repository.Capabilities {
 	return repository.Capabilities{AtomicTags: true}
 }

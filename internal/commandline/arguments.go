@@ -21,8 +21,8 @@ const (
 // flags before arguments. Users can write flags anywhere, as in "tofu-oci mirror
 // hashicorp/null --to X" or "tofu-oci --output json list …". A request for help takes
 // precedence over everything else. "help COMMAND" is equivalent to "COMMAND --help", and
-// "help flags" describes the flags that most commands have in common. --version before a command is equivalent to the version command. Errors suggest
-// corrections.
+// "help flags" describes the flags that most commands have in common. --version before a
+// command is equivalent to the version command. Errors suggest corrections.
 //
 // Environment variables can set flags that are not on the command line. The returned
 // map maps the names of these flags to the names of the variables.

@@ -47,12 +47,12 @@ func prepare(parent string, commands []*cli.Command, leaf func(*cli.Command)) {
 	}
 }
 
-// setHelpTexts sets the help texts, wrapped to the width of the app's output. If isTopic
+// setHelpTexts sets the help texts, wrapped to the width of the app's output. If flagsHelp
 // is true, the app's help text describes the common flags.
-func setHelpTexts(app *cli.App, isTopic bool) {
+func setHelpTexts(app *cli.App, flagsHelp bool) {
 	p, width := Describe(app, time.Time{}), terminalWidth(app.Writer)
 	app.CustomAppHelpTemplate = escapeTemplate(p.help(width))
-	if isTopic {
+	if flagsHelp {
 		app.CustomAppHelpTemplate = escapeTemplate(p.flagsHelp(width))
 	}
 	setHelp(p, width, app.Commands)

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/store"
 )
 
-// verificationMetadata is the verification metadata of a release: SHA256SUMS, its signatures, and
-// keys. It contains no verdict, because each run verifies the metadata under its own
-// policy.
+// verificationMetadata is the verification metadata of a release: SHA256SUMS, its
+// signatures, and keys. It contains no verdict, because each run verifies the metadata
+// under its own policy.
 type verificationMetadata struct {
 	// ListedAs is the name of the zip in SHA256SUMS if it differs from the conventional
 	// name.

@@ -47,8 +47,8 @@ var (
 	})
 )
 
-// fromProduct returns a predicate that matches errors that come from a registry of the given
-// product and meet all conditions.
+// fromProduct returns a predicate that matches errors that come from a registry of the
+// given product and meet all conditions.
 func fromProduct(p product, conditions ...func(error) bool) func(error) bool {
 	return allOf(append(conditions, has(func(e *repository.Error) bool { return p == anywhere || productAt(e.Registry) == p }))...)
 }
@@ -58,8 +58,8 @@ func hasStatus(status int) func(error) bool {
 	return has(func(e *repository.ResponseError) bool { return e.Status == status })
 }
 
-// responseContains returns a predicate that matches responses whose error code or message contains
-// one of the given lower-case strings.
+// responseContains returns a predicate that matches responses whose error code or message
+// contains one of the given lower-case strings.
 func responseContains(texts ...string) func(error) bool {
 	return has(func(e *repository.ResponseError) bool {
 		said := strings.ToLower(e.Code + " " + e.Message)

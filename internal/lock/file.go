@@ -274,9 +274,9 @@ func (l *Locked) version(ctx context.Context, src provider.Source, required prov
 	return found[0], nil
 }
 
-// checkSamePackages returns a *[HashError] if the locked hashes belong to different packages than
-// the hashes of the release. At least one locked hash must match. It can be the h1:
-// hash of a platform that is not selected.
+// checkSamePackages returns a *[HashError] if the locked hashes belong to different
+// packages than the hashes of the release. At least one locked hash must match. It can be
+// the h1: hash of a platform that is not selected.
 func checkSamePackages(ctx context.Context, src provider.Source, locked lockfile.Selection, hashes []lockfile.Hash, o Options) error {
 	common := func() bool {
 		return slices.ContainsFunc(locked.Hashes, func(h lockfile.Hash) bool { return slices.Contains(hashes, h) })

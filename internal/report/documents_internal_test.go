@@ -35,7 +35,7 @@ var documents = map[string]struct {
 	"module":           {document[ModuleItem, none]{}, "module push"},
 	"list-providers":   {document[providerItem, repositorySummary]{}, "list without PROVIDER"},
 	"list-modules":     {document[moduleItem, repositorySummary]{}, "module list without MODULE"},
-	"list-versions":    {document[versionItem, listSummary]{}, "list PROVIDER"},
+	"list-versions":    {document[versionItem, none]{}, "list PROVIDER"},
 	"list-release":     {document[releaseItem, none]{}, "list PROVIDER@VERSION"},
 	"list-history":     {document[DecisionItem, none]{}, "list PROVIDER@VERSION --history, and gate run"},
 	"list-pending":     {document[PendingItem, repositorySummary]{}, "list --pending"},

@@ -24,16 +24,13 @@ type versionItem struct {
 	Version  string `json:"version"`
 }
 
-// listSummary is the summary that list prints for a PROVIDER.
-type listSummary struct{}
-
 // ListVersions prints versions, newest first.
 func (o *Report) ListVersions(a provider.Address, versions []provider.Version) error {
 	var items []versionItem
 	for _, v := range versions {
 		items = append(items, versionItem{Provider: a.String(), Version: v.String()})
 	}
-	return printItems(o, "list-versions", items, listSummary{}, joinLines(text.Strings(versions)))
+	return printItems(o, "list-versions", items, none{}, joinLines(text.Strings(versions)))
 }
 
 // releaseItem is the item that list prints for a PROVIDER with an exact version.

@@ -38,8 +38,8 @@ type ModuleItem struct {
 	Documents []DocumentItem `json:"documents,omitempty"`
 }
 
-// NonRegistryCalls warns about module calls that cannot be redirected. Calls that cannot be
-// resolved make the run incomplete.
+// NonRegistryCalls warns about module calls that cannot be redirected. Calls that cannot
+// be resolved make the run incomplete.
 func (o *Report) NonRegistryCalls(calls []module.NonRegistryCall) {
 	o.direct = calls
 	for _, c := range calls {

@@ -81,9 +81,9 @@ type matrixView struct {
 	// host is the host of the request. requested is the host in the provider's address.
 	host, requested string
 	// shown is the host in the paths of the API and the pages. It is empty if the API
-	// and the pages don't show the view.
+	// and the pages don't show the set.
 	shown string
-	// serves lists the hosts whose releases are in the view.
+	// serves lists the hosts whose releases are in the set.
 	serves   []string
 	isMirror bool
 }
@@ -108,7 +108,7 @@ func (v matrixView) archivePath(token string) string {
 	return "/" + token + "/" + host + "/acme/rocket/1.0.0/" + rocketZip
 }
 
-// routes maps the paths of a view to the status for callers with access.
+// routes maps the paths of a set to the status for callers with access.
 func (v matrixView) routes(document string) map[string]int {
 	paths := map[string]int{
 		"/archive" + v.archivePath("-"):                                       200,
@@ -211,7 +211,7 @@ func (w *world) documents(t *testing.T) string {
 }
 
 // TestAccessMatrix checks that access depends on the address under which a release is
-// stored, on every route and in every view. Without access, a response reveals neither
+// stored, on every route and in every set. Without access, a response reveals neither
 // this address nor a version.
 func TestAccessMatrix(t *testing.T) {
 	t.Parallel()
@@ -249,7 +249,7 @@ func TestAccessMatrix(t *testing.T) {
 	}
 }
 
-// TestAccessMatrixOfLinks checks signed links. In every view that serves the same
+// TestAccessMatrixOfLinks checks signed links. In every set that serves the same
 // release, a signed link grants access to its archive and documents without a token. It
 // grants no other access.
 func TestAccessMatrixOfLinks(t *testing.T) {

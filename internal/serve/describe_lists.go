@@ -96,15 +96,15 @@ func (x *exchange) nextPage(number int, isModule bool) string {
 	return x.base.String() + "/api/v1/" + collectionOf(unknownAddress(isModule)) + "?" + query.Encode()
 }
 
-// listed returns the providers or modules that the caller can read in all views, sorted by
+// listed returns the providers or modules that the caller can read in all sets, sorted by
 // address.
 func (s *Server) listed(x *exchange, isModule bool) (all []listed, warnings []string, state cacheState, err error) {
-	add := func(of views, name svchost.Hostname) error {
+	add := func(of providerSets, name svchost.Hostname) error {
 		v, maxAge := of.providers, s.options.MaxAge
 		if isModule {
 			v, maxAge = of.modules, max(ownerAge, s.options.MaxAge)
 		}
-		l, listState, err := s.repos.listView(x.r.Context(), v, maxAge)
+		l, listState, err := s.repos.listSet(x.r.Context(), v, maxAge)
 		if err != nil {
 			return err
 		}
@@ -121,7 +121,7 @@ func (s *Server) listed(x *exchange, isModule bool) (all []listed, warnings []st
 	err = add(s.anyHost, "")
 	for _, h := range s.publishedHosts() {
 		if err == nil {
-			err = add(s.viewsOfHost(h), h.Name)
+			err = add(s.setsOfHost(h), h.Name)
 		}
 	}
 	if err != nil {

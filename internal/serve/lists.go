@@ -25,7 +25,7 @@ const (
 	reportAge = 5 * time.Minute
 )
 
-// list contains the providers or modules in the repositories of a view.
+// list contains the providers or modules in the repositories of a set.
 type list struct {
 	entries []listed
 	// warnings describes the repositories that could not be listed.
@@ -54,9 +54,9 @@ type owner struct {
 	tagged  bool
 }
 
-// listView lists the providers or modules of a view. If several templates match
+// listSet lists the providers or modules of a set. If several templates match
 // repositories of the same provider or module, the first template takes precedence.
-func (rc *repositoryCache) listView(ctx context.Context, v *providerSet, maxAge time.Duration) (list, cacheState, error) {
+func (rc *repositoryCache) listSet(ctx context.Context, v *providerSet, maxAge time.Duration) (list, cacheState, error) {
 	return rc.lists.getWithin(ctx, v, maxAge, func(ctx context.Context) (list, error) {
 		var l list
 		seen := map[provider.Address]bool{}
@@ -70,7 +70,7 @@ func (rc *repositoryCache) listView(ctx context.Context, v *providerSet, maxAge 
 				return list{}, err
 			}
 			for _, e := range entries {
-				e.address.Host = cmp.Or(v.as, e.address.Host) // the view might ignore the host
+				e.address.Host = cmp.Or(v.as, e.address.Host) // the set might ignore the host
 				if !seen[e.address] {
 					seen[e.address] = true
 					l.entries = append(l.entries, e)

@@ -90,7 +90,7 @@ func (s *Server) frame(x *exchange) page.Frame {
 	}
 	return page.Frame{
 		Site: s.options.Title, Root: base.EscapedPath(), Caller: x.caller.Name, Login: !s.options.Rules().AllowAll(),
-		Modules: len(s.viewsOf(x.r).modules.from) > 0, Now: s.options.Now(),
+		Modules: len(s.setsOf(x.r).modules.from) > 0, Now: s.options.Now(),
 	}
 }
 

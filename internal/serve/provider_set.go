@@ -12,12 +12,12 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ownHost is the HOST element of paths that refer to the view of the host to which the
+// ownHost is the HOST element of paths that refer to the set of the host to which the
 // request was sent. In other paths, HOST is the host in the address.
 const ownHost = "-"
 
-// providerSet is a set of providers or modules: the repositories to read, and the aliases that
-// apply.
+// providerSet is a set of providers or modules: the repositories to read, and the aliases
+// that apply.
 type providerSet struct {
 	from    []repositoryTemplate
 	aliases provider.Aliases
@@ -26,8 +26,8 @@ type providerSet struct {
 	as svchost.Hostname
 }
 
-// views contains the providers and the modules of a host.
-type views struct{ providers, modules *providerSet }
+// providerSets contains the providers and the modules of a host.
+type providerSets struct{ providers, modules *providerSet }
 
 // repositoryTemplate is a [template.Template] or a [template.ModuleTemplate].
 type repositoryTemplate interface {
@@ -37,7 +37,7 @@ type repositoryTemplate interface {
 	Redacted() string
 }
 
-func newView[T repositoryTemplate](from []T, as svchost.Hostname, aliases provider.Aliases) *providerSet {
+func newProviderSet[T repositoryTemplate](from []T, as svchost.Hostname, aliases provider.Aliases) *providerSet {
 	v := &providerSet{as: as, aliases: aliases}
 	for _, t := range from {
 		v.from = append(v.from, t)
@@ -49,23 +49,23 @@ func newView[T repositoryTemplate](from []T, as svchost.Hostname, aliases provid
 	return v
 }
 
-// viewsOf returns the views of the requested host.
-func (s *Server) viewsOf(r *http.Request) views {
+// setsOf returns the sets of the requested host.
+func (s *Server) setsOf(r *http.Request) providerSets {
 	if h, isPublished := s.requestedHost(r); isPublished {
-		return s.viewsOfHost(h)
+		return s.setsOfHost(h)
 	}
 	return s.own
 }
 
-// viewsOfHost returns the views of a published host. It always returns the same pointers
-// for a host, because caches use views in keys.
-func (s *Server) viewsOfHost(h access.Host) views {
+// setsOfHost returns the sets of a published host. It always returns the same pointers
+// for a host, because caches use sets in keys.
+func (s *Server) setsOfHost(h access.Host) providerSets {
 	var modules []template.ModuleTemplate
 	if h.Modules != (template.ModuleTemplate{}) {
 		modules = append(modules, h.Modules)
 	}
-	known, _ := s.hosts.LoadOrStore(h, views{newView([]template.Template{h.Repository}, h.As, nil), newView(modules, h.As, nil)})
-	all, _ := known.(views)
+	known, _ := s.hosts.LoadOrStore(h, providerSets{newProviderSet([]template.Template{h.Repository}, h.As, nil), newProviderSet(modules, h.As, nil)})
+	all, _ := known.(providerSets)
 	return all
 }
 
@@ -98,8 +98,8 @@ func (s *Server) requestedHost(r *http.Request) (h access.Host, isPublished bool
 
 // locate sets the provider or module from the path.
 func (s *Server) locate(x *exchange) error {
-	// 1. Find the views of the host.
-	all, element, isModule := s.viewsOf(x.r), x.r.PathValue("HOST"), x.r.PathValue("SYSTEM") != ""
+	// 1. Find the sets of the host.
+	all, element, isModule := s.setsOf(x.r), x.r.PathValue("HOST"), x.r.PathValue("SYSTEM") != ""
 	var host svchost.Hostname
 	if element != "" && (element != ownHost || x.r.PathValue("TOKEN") == "") {
 		var err error
@@ -113,7 +113,7 @@ func (s *Server) locate(x *exchange) error {
 		case isMirror || !isPublished:
 			all = s.anyHost
 		default:
-			all = s.viewsOfHost(published)
+			all = s.setsOfHost(published)
 		}
 	}
 	// 2. Parse the address.

@@ -34,7 +34,7 @@ func unknownAddress(isModule bool) provider.Address {
 	return provider.Address{}
 }
 
-// query is a request for a provider or module in a view on behalf of a caller.
+// query is a request for a provider or module in a set on behalf of a caller.
 type query struct {
 	*providerSet
 	address provider.Address

@@ -16,7 +16,7 @@ func (s *Server) discovery(x *exchange) error {
 		return err
 	}
 	services := map[string]string{"providers.v1": base.String() + "/v1/providers/"}
-	if len(s.viewsOf(x.r).modules.from) > 0 {
+	if len(s.setsOf(x.r).modules.from) > 0 {
 		services["modules.v1"] = base.String() + "/v1/modules/"
 	}
 	return x.respondJSON(services, cacheState{})

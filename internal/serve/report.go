@@ -76,7 +76,7 @@ func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listin
 	if !a.IsModule() && s.stored.Host != "" {
 		a = s.stored
 	}
-	r, _, err := rc.reports.get(ctx, key{view: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (report, error) {
+	r, _, err := rc.reports.get(ctx, key{set: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (report, error) {
 		records, err := approval.History(ctx, repo, a, v)
 		decisions := decisionsOf(records)
 		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}

@@ -42,7 +42,7 @@ type repositoryCache struct {
 // key identifies a cached value. Fields that don't apply are zero. The key includes the
 // provider, because the meaning of an index depends on the requested provider.
 type key struct {
-	view     *providerSet
+	set      *providerSet
 	address  provider.Address
 	version  provider.Version
 	index    digest.Digest
@@ -57,7 +57,7 @@ type contentKey struct {
 	isModule              bool
 }
 
-func (q query) key() key { return key{view: q.providerSet, address: q.address} }
+func (q query) key() key { return key{set: q.providerSet, address: q.address} }
 
 // key returns the cache key of an index or, if p is set, of its package for a platform.
 func (i index) key(q query, p provider.Platform) key {

@@ -23,11 +23,11 @@ type Server struct {
 	mux     *http.ServeMux
 	// origins is nil if pull-through is disabled.
 	origins *origins
-	// anyHost contains the views for paths with a host, such as those of network mirrors.
-	// own contains the views for paths without a host. hosts contains the views of the
+	// anyHost contains the sets for paths with a host, such as those of network mirrors.
+	// own contains the sets for paths without a host. hosts contains the sets of the
 	// hosts in the access rules.
-	anyHost, own views
-	hosts        sync.Map // maps access.Host to views
+	anyHost, own providerSets
+	hosts        sync.Map // maps access.Host to sets
 	// hashed contains the digests of files that were recently read and verified in full.
 	hashed memo.Memo[digest.Digest, struct{}]
 	// owned contains the zips that are known to exist in their repositories.
@@ -50,8 +50,8 @@ func New(o Options) (*Server, error) {
 		options: o, repos: newRepositoryCache(o), mux: newMux(), downloads: newDownloads(o),
 		hashed:  memo.Memo[digest.Digest, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }, Lifetime: hashAge, Now: o.Now},
 		owned:   memo.Memo[contentKey, struct{}]{Size: o.Memory / 32, SizeOf: func(struct{}) int64 { return entryCost }},
-		anyHost: views{newView(o.From, "", o.Aliases), newView(o.ModulesFrom, "", nil)},
-		own:     views{newView(o.From, provider.DefaultHost, nil), newView(o.ModulesFrom, provider.DefaultHost, nil)},
+		anyHost: providerSets{newProviderSet(o.From, "", o.Aliases), newProviderSet(o.ModulesFrom, "", nil)},
+		own:     providerSets{newProviderSet(o.From, provider.DefaultHost, nil), newProviderSet(o.ModulesFrom, provider.DefaultHost, nil)},
 	}
 	s.setLimits(ListenOptions{}.complete())
 	if s.origins, err = newOrigins(o, s.repos); err != nil {

@@ -71,7 +71,7 @@ func TestRepositoriesOfOneName(t *testing.T) {
 }
 
 // TestLinkStoredAddress checks that a link isn't valid for the same path in a different
-// view, because the path can refer to a different release there.
+// set, because the path can refer to a different release there.
 func TestLinkStoredAddress(t *testing.T) {
 	t.Parallel()
 	private, public := newLayout(t), newLayout(t)

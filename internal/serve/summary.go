@@ -240,7 +240,7 @@ func deniedSummary(known listing, v provider.Version) summary {
 // pendingSummary describes a pending release. If the release can't be read, pendingSummary
 // uses the address under which the repository's other releases are stored.
 func (rc *repositoryCache) pendingSummary(ctx context.Context, q query, known listing, v provider.Version) summary {
-	s, _, err := rc.pending.get(ctx, key{view: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
+	s, _, err := rc.pending.get(ctx, key{set: q.providerSet, address: q.address, version: v}, func(ctx context.Context) (summary, error) {
 		found, err := repository.Inspect(ctx, known.repo, artifact.PendingTag(v), repository.DepthManifests)
 		switch {
 		case err != nil:

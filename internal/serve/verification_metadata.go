@@ -23,8 +23,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// verificationMetadata contains the metadata that clients of the registry protocol use to verify a
-// package. The signature was made by the release's author or by this server.
+// verificationMetadata contains the metadata that clients of the registry protocol use to
+// verify a package. The signature was made by the release's author or by this server.
 type verificationMetadata struct {
 	protocols []string
 	// filename is the file name of the zip in the checksums.

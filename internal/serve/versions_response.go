@@ -97,8 +97,8 @@ func (s *Server) releaseList(ctx context.Context, q query) (releaseList, cacheSt
 	})
 }
 
-// listRelease reads the index of a version and the verification metadata of its first platform. In
-// artifacts that tofu-oci writes, all platforms have the same metadata.
+// listRelease reads the index of a version and the verification metadata of its first
+// platform. In artifacts that tofu-oci writes, all platforms have the same metadata.
 func (s *Server) listRelease(ctx context.Context, q query, known listing, v provider.Version) (listedRelease, error) {
 	found := listedRelease{version: offeredVersion{Version: v.String()}, stored: known.stored}
 	i, _, err := s.repos.release(ctx, q, known, v, max(listAge, s.options.MaxAge))

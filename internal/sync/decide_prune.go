@@ -132,9 +132,9 @@ func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[pro
 // declaration has no prune block.
 const defaultMaxDelete = 20
 
-// applyRunLimits applies the rules that span all actions of a shard, and sorts the actions.
-// problems reports whether files could not be read. order contains the names of the
-// targets.
+// applyRunLimits applies the rules that span all actions of a shard, and sorts the
+// actions. problems reports whether files could not be read. order contains the names of
+// the targets.
 func applyRunLimits(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
 	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
 		checked := a.Version != provider.Version{} && a.Source == "" // the check might have failed at the origin

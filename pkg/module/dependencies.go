@@ -64,8 +64,8 @@ type Dependencies struct {
 	// contains no matching version, sorted. It is always empty if the modules come from
 	// their origin.
 	Missing []MissingCall
-	// NonRegistryCalls contains the calls that a CLI configuration cannot redirect, sorted. If some
-	// of them are unresolved, Modules and Providers might be incomplete.
+	// NonRegistryCalls contains the calls that a CLI configuration cannot redirect,
+	// sorted. If some of them are unresolved, Modules and Providers might be incomplete.
 	NonRegistryCalls []NonRegistryCall
 	// Roots maps the elements of Modules and Providers, as returned by String, to the
 	// directories of the root modules that require them, in the order in which the

@@ -140,15 +140,17 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 // *[repository.DeniedError], or the status is Denied. Otherwise, the status is empty.
 func storedPackage(ctx context.Context, repo repository.Repository, p Package, o publish.Options) (r publish.Result, err error) {
 	err = repository.CheckDenied(ctx, repo, p.Version)
-	if denied, ok := errors.AsType[*repository.DeniedError](err); ok && (o.SkipDenied || !o.Force) {
+	denied, isDenied := errors.AsType[*repository.DeniedError](err)
+	switch {
+	case isDenied && (o.SkipDenied || !o.Force):
 		r.Status, r.Denial, r.Tag, r.Digest = publish.Denied, &denied.Record, denied.Record.Tag, denied.Record.Digest
 		if o.SkipDenied {
 			err = nil
 		}
 		return r, err
-	} else if errors.Is(err, repository.ErrNoRepository) {
+	case errors.Is(err, repository.ErrNoRepository):
 		return r, nil
-	} else if !ok && err != nil && !errors.Is(err, repository.ErrNotFound) {
+	case err != nil && !isDenied && !errors.Is(err, repository.ErrNotFound):
 		return r, err
 	}
 	tags := []string{artifact.Tag(p.Version)}

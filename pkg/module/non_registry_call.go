@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// NonRegistryCall is a call that a CLI configuration cannot redirect, because the module is
-// not in a module registry or because the call cannot be resolved.
+// NonRegistryCall is a call that a CLI configuration cannot redirect, because the module
+// is not in a module registry or because the call cannot be resolved.
 type NonRegistryCall struct {
 	// Address is the address of the call, such as "module.network.module.dns".
 	Address string `json:"address"`
@@ -69,8 +69,8 @@ func redacted(source string) string {
 	return httpclient.RedactText(source)
 }
 
-// fetchNonRegistryCall fetches the package for a call whose source is not in a module registry.
-// If the source is not supported, the package is empty.
+// fetchNonRegistryCall fetches the package for a call whose source is not in a module
+// registry. If the source is not supported, the package is empty.
 func (c *Dependencies) fetchNonRegistryCall(ctx context.Context, call configuration.Call) (configuration.Package, error) {
 	unread := func(reason string) (configuration.Package, error) {
 		c.addNonRegistryCall(call, NonRegistryCall{Reason: reason, IsUnread: true})

@@ -260,8 +260,8 @@ func TestPushRejects(t *testing.T) {
 	}
 }
 
-// TestPushReplaced checks that a different zip doesn't keep the annotations of the zip that it
-// replaces, such as the commit.
+// TestPushReplaced checks that a different zip doesn't keep the annotations of the zip
+// that it replaces, such as the commit.
 func TestPushReplaced(t *testing.T) {
 	t.Parallel()
 	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))

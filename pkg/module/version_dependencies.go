@@ -72,8 +72,8 @@ func (c *Dependencies) MissingErr() error {
 	return &MissingError{c.Missing}
 }
 
-// FindVersionDependencies finds the modules in module registries that the given versions call,
-// directly or through other modules, including the calls in their submodules in the
+// FindVersionDependencies finds the modules in module registries that the given versions
+// call, directly or through other modules, including the calls in their submodules in the
 // directory "modules". Each requirement must specify an exact version. The result's
 // Modules also contain the given versions, and its Roots map each module to the given
 // versions that call it, as returned by String. If from is nil, modules come only from

@@ -106,8 +106,8 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// TestAgainstOrigin checks that AgainstOrigin detects a changed version. If the origin states
-// hashes, AgainstOrigin requests only one package document.
+// TestAgainstOrigin checks that AgainstOrigin detects a changed version. If the origin
+// states hashes, AgainstOrigin requests only one package document.
 func TestAgainstOrigin(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -56,9 +56,9 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 	return nil
 }
 
-// readWanted determines the requested platforms before the release is read, if the
-// source supports this and the index has all of the platforms. Published versions don't
-// change, so readWanted reads their digests only with AgainstOrigin or Force. If the wanted
+// readWanted determines the requested platforms before the release is read, if the source
+// supports this and the index has all of the platforms. Published versions don't change,
+// so readWanted reads their digests only with AgainstOrigin or Force. If the wanted
 // platforms remain unknown, the plan needs the release.
 func (j *job) readWanted(ctx context.Context, f *facts) (err error) {
 	wanted := j.options.Platforms

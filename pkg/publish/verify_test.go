@@ -57,8 +57,9 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestVerifyUnchanged checks that an unchanged release is verified only with AgainstOrigin.
-// The stored documents are verified with the keys that the source currently offers.
+// TestVerifyUnchanged checks that an unchanged release is verified only with
+// AgainstOrigin. The stored documents are verified with the keys that the source
+// currently offers.
 func TestVerifyUnchanged(t *testing.T) {
 	t.Parallel()
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {

@@ -205,8 +205,8 @@ func DecisionsAbout(ctx context.Context, repo Reader, r provider.Release, index 
 	return HumanDecisions(records, repo, r, index), err
 }
 
-// HumanDecisions is like [DecisionsAbout], but selects the decisions from records that were
-// already read.
+// HumanDecisions is like [DecisionsAbout], but selects the decisions from records that
+// were already read.
 func HumanDecisions(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest) (found []artifact.SignedDecision) {
 	about := About(repo, r, index)
 	for _, r := range records {

@@ -72,8 +72,8 @@ func (l *layout) Tags(ctx context.Context) ([]string, error) {
 	return tags, nil
 }
 
-// Capabilities returns the capabilities of a layout: tags are written atomically and can be
-// deleted, and blobs are files.
+// Capabilities returns the capabilities of a layout: tags are written atomically and can
+// be deleted, and blobs are files.
 func (l *layout) Capabilities() Capabilities {
 	return Capabilities{AtomicTags: true, ConfirmDelay: l.confirmDelay, DeleteTag: l.deleteTag, DeleteManifest: l.deleteManifest, BlobPath: l.blobPath, UntaggedReferrers: l.untaggedReferrers, Writable: l.writable}
 }
@@ -236,8 +236,8 @@ func notFound(err error) error {
 	return err
 }
 
-// writable implements [Capabilities.Writable]. It creates and removes a file in the layout or,
-// if the layout doesn't exist, in its closest existing parent directory.
+// writable implements [Capabilities.Writable]. It creates and removes a file in the
+// layout or, if the layout doesn't exist, in its closest existing parent directory.
 func (l *layout) writable(context.Context) error {
 	dir := l.dir
 	for {

@@ -57,9 +57,9 @@ func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 	return check(m.Descriptor.Digest)
 }
 
-// deleteManifest implements [Capabilities.DeleteManifest]. It deletes all content before the
-// manifest that refers to it, and then the tag. Therefore, another run can complete an
-// interrupted deletion.
+// deleteManifest implements [Capabilities.DeleteManifest]. It deletes all content before
+// the manifest that refers to it, and then the tag. Therefore, another run can complete
+// an interrupted deletion.
 func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
 	err := l.keepEntries(ctx, func(entries []ocispec.Descriptor) (others []ocispec.Descriptor, err error) {
 		// 1. Check the tags.

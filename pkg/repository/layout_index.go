@@ -71,8 +71,8 @@ func (l *layout) PushTag(ctx context.Context, m artifact.Blob, tag string, was d
 	return nil
 }
 
-// deleteTag implements [Capabilities.DeleteTag]. It keeps the files, because other tags might
-// refer to them.
+// deleteTag implements [Capabilities.DeleteTag]. It keeps the files, because other tags
+// might refer to them.
 func (l *layout) deleteTag(ctx context.Context, tag string, was digest.Digest) error {
 	err := l.keepEntries(ctx, func(entries []ocispec.Descriptor) ([]ocispec.Descriptor, error) {
 		if at := slices.IndexFunc(entries, isTag(tag)); at >= 0 && entries[at].Digest != was {
@@ -192,8 +192,8 @@ func isTag(tag string) func(ocispec.Descriptor) bool {
 	return func(d ocispec.Descriptor) bool { return d.Annotations[ocispec.AnnotationRefName] == tag }
 }
 
-// untaggedReferrers implements [Capabilities.UntaggedReferrers]. It skips missing and damaged
-// manifests, because their subject is unknown.
+// untaggedReferrers implements [Capabilities.UntaggedReferrers]. It skips missing and
+// damaged manifests, because their subject is unknown.
 func (l *layout) untaggedReferrers(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error) {
 	index, err := l.readIndex(ctx)
 	if err != nil {

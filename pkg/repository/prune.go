@@ -117,7 +117,8 @@ func Untag(ctx context.Context, repo Repository, tag string, was digest.Digest, 
 	return err
 }
 
-// deleteTag calls [Capabilities.DeleteTag]. If it is nil, deleteTag returns [ErrTagNotDeleted].
+// deleteTag calls [Capabilities.DeleteTag]. If it is nil, deleteTag returns
+// [ErrTagNotDeleted].
 func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Digest) error {
 	untag := repo.Capabilities().DeleteTag
 	if untag == nil {

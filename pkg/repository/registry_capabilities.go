@@ -17,8 +17,8 @@ import (
 // maxReferrerPages limits the number of pages of a referrers list.
 const maxReferrerPages = 100
 
-// referrers implements [Capabilities.Referrers]. If the registry doesn't have the API, referrers
-// doesn't request it again.
+// referrers implements [Capabilities.Referrers]. If the registry doesn't have the API,
+// referrers doesn't request it again.
 func (r *remoteRepository) referrers(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error) {
 	if r.noReferrers.Load() {
 		return nil, false, nil

@@ -31,9 +31,9 @@ const (
 type CachedZip struct {
 	Zip digest.Digest `json:"zip"`
 	Hashes
-	// VerificationMetadata is verification metadata for the release in the caller's format. It is
-	// nil if no metadata was recorded.
-	VerificationMetadata json.RawMessage `json:"documents,omitempty"`
+	// VerificationMetadata is verification metadata for the release in the caller's
+	// format. It is nil if no metadata was recorded.
+	VerificationMetadata json.RawMessage `json:"verification_metadata,omitempty"`
 }
 
 // CachedZips returns the zips that were recorded for a package. The most recently recorded

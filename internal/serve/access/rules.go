@@ -68,10 +68,10 @@ func (r *Rules) AllowAll() bool {
 		slices.Contains(r.anonymous.providers, allProviders()) && slices.Contains(r.anonymous.modules, allModules())
 }
 
-// Identify returns the caller for a bearer token. If the request has no token, bearer
-// is empty. Callers with a token can also read everything that is readable without a
-// token. Identify returns [ErrNoToken], [ErrInvalidToken], and [ErrUnavailable], wrapped with
-// a reason, and the context's error.
+// Identify returns the caller for a bearer token. If the request has no token, bearer is
+// empty. Callers with a token can also read everything that is readable without a token.
+// Identify returns [ErrNoToken], [ErrInvalidToken], and [ErrUnavailable], wrapped with a
+// reason, and the context's error.
 //
 // Identify rejects an invalid token even if no token is required, so that the token's
 // owner notices the problem.
