@@ -183,7 +183,7 @@ output "number" { value = module.m.number }
 		root, store := t.TempDir(), t.TempDir()
 		write(t, filepath.Join(root, "main.tf"), configuration)
 		for _, command := range [][]string{{client, "init", "-input=false", "-no-color"}, {client, "plan", "-input=false", "-no-color"}} {
-			cmd := isolated(t, programs.tofuOCI, append(append(slices.Clone(args), "--cache", store, "--chdir", root, "--"), command...)...)
+			cmd := isolated(t, programs.tofuOCI, append(append(slices.Clone(args), "--cache", store, "--root", root, "--"), command...)...)
 			out := output(t, cmd)
 			if command[1] == "plan" && !strings.Contains(out, "Plan: 1 to add") {
 				t.Errorf("%s: %s", cmd, out)

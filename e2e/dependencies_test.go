@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -65,12 +64,9 @@ func TestMirrorDependencies(t *testing.T) {
 	url := startServe(t, "--modules-from", to).URL
 	origin.stop()
 	gitMirror, _ := serveHandler(t, origin.repositories)
-	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url, "--git-mirror", strings.TrimPrefix(origin.gitURL, "https://")+"="+gitMirror)
-	setting := regexp.MustCompile(`--add '(url\S+)' '(https\S+)'`).FindStringSubmatch(blocks)
-	if setting == nil {
-		t.Fatalf("no git command in\n%s", blocks)
-	}
-	if diff := cmp.Diff(want, install(blocks, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0="+setting[1], "GIT_CONFIG_VALUE_0="+setting[2])); diff != "" {
+	blocks := run(t, programs.tofuOCI, "tofurc", "--modules-server", url)
+	redirect := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url." + gitMirror + "/.insteadOf", "GIT_CONFIG_VALUE_0=" + origin.gitURL + "/"}
+	if diff := cmp.Diff(want, install(blocks, redirect...)); diff != "" {
 		t.Errorf("installed modules (-origin +mirror):\n%s", diff)
 	}
 	for _, m := range want {

@@ -143,7 +143,7 @@ func TestTofuAcceptsPrunedLockFile(t *testing.T) {
 	// exec ignores a provider that is locked but neither required nor available.
 	stale := strings.ReplaceAll(string(readLock(t, dir)), "hashicorp/time", "hashicorp/gone")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
-	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--chdir", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
+	run(t, programs.tofuOCI, "exec", "--cache", t.TempDir(), "--from", m.repository, "--ca-file", world.caFile, "--root", dir, "--", programs.tofu, "init", "-input=false", "-no-color")
 	write(t, filepath.Join(dir, ".terraform.lock.hcl"), stale)
 	locked := m.lock(t, dir)
 	if !bytes.Contains(locked, []byte(plainName)) || bytes.Contains(locked, []byte("hashicorp/gone")) {

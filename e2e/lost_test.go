@@ -48,7 +48,7 @@ func TestLostZip(t *testing.T) {
 	for _, args := range [][]string{
 		check,
 		append([]string{"pull", plainName, "--dir", t.TempDir()}, from...),
-		append(append([]string{"exec", "--chdir", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
+		append(append([]string{"exec", "--root", dir, "--cache", t.TempDir()}, from...), "--", programs.tofu, "version"),
 	} {
 		if out, err := command(t, programs.tofuOCI, args...).CombinedOutput(); err == nil || !strings.Contains(string(out), restore) {
 			t.Errorf("%s: %v\n%s", args[0], err, out)

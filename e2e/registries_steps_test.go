@@ -390,7 +390,7 @@ func (f *productFlow) installation(version, mirror string) (string, error) {
 
 // doctor probes the registry. The checks that fail must be those that the product lacks.
 func (f *productFlow) doctor() error {
-	text, err := f.run("doctor", "acme/tiny", "--to", f.at("main"), "--push", "--output", "json")
+	text, err := f.run("doctor", "acme/tiny", "--to", f.at("main"), "--probe", "--output", "json")
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type product struct {
 	username, password string
 	// creates lets tofu-oci create missing repositories.
 	creates bool
-	// lacks lists the checks of doctor --push that fail, separated by spaces.
+	// lacks lists the checks of doctor --probe that fail, separated by spaces.
 	lacks string
 	// limits maps names of steps to the limitations of the product that make them fail.
 	limits map[string]limit

@@ -58,11 +58,11 @@ func newReplicas(t *testing.T) *replicas {
 		t.Fatal(err)
 	}
 	hash, key := sha256.Sum256([]byte(replicaToken)), sha256.Sum256(r.archive)
-	write(t, filepath.Join(dir, "rules.hcl"), fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"acme/*\"]\n}\n", hex.EncodeToString(hash[:])))
+	write(t, filepath.Join(dir, "rules.hcl"), fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  allow = [\"acme/*\"]\n}\nserver {\n  base_url        = \"https://localhost\"\n  url_signing_key = \"key\"\n}\n", hex.EncodeToString(hash[:])))
 	write(t, filepath.Join(dir, "key"), hex.EncodeToString(key[:])+"\n")
 	r.args = []string{
-		"--from", "oci-layout:" + filepath.ToSlash(dir) + "/{type}", "--base-url", "https://localhost",
-		"--serve-config", filepath.Join(dir, "rules.hcl"), "--url-signing-key", filepath.Join(dir, "key"),
+		"--from", "oci-layout:" + filepath.ToSlash(dir) + "/{type}",
+		"--serve-config", filepath.Join(dir, "rules.hcl"),
 	}
 	for i := range r.servers {
 		r.dirs[i] = t.TempDir()

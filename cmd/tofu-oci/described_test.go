@@ -45,8 +45,6 @@ func TestFlagValues(t *testing.T) {
 			want = "auto skip"
 		case flag == "lock --h1":
 			want = "auto verify"
-		case flag == "serve --module-location":
-			want = "archive oci"
 		case flag == "pull --layout":
 			want = "zip packed unpacked network"
 		case flag == "sync plan --check-level", flag == "sync apply --check-level":

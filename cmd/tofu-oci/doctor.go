@@ -24,7 +24,7 @@ func doctorCommand() *cli.Command {
 		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "compare with the lock file `FILE`"},
 		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "examine this `PLATFORM`, OS_ARCH (default: the current one)"},
 		aliasFlag(),
-		&cli.BoolFlag{Name: "push", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
+		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
 	}, networkFlags(), outputFlags())
 }
 
@@ -104,10 +104,10 @@ func doctorProvider(cmd *command, o *doctor.Options) error {
 	return err
 }
 
-// doctorTemplate parses --from, --to, and --push.
+// doctorTemplate parses --from, --to, and --probe.
 func doctorTemplate(c *cli.Context, o *doctor.Options) error {
 	from, to := c.IsSet("from"), c.IsSet("to")
-	o.IsTarget, o.Push = to, c.Bool("push")
+	o.IsTarget, o.Push = to, c.Bool("probe")
 	flag := "from"
 	switch {
 	case to:

@@ -33,7 +33,7 @@ func execCommand() *cli.Command {
 		bundleKeyringFlag(),
 		lockFileFlag("use `FILE`, a lock file, directory, or pattern (default: the lock file in COMMAND's directory)"),
 		aliasFlag(),
-		&cli.StringFlag{Name: "chdir", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
+		&cli.StringFlag{Name: "root", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
 		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself"},
 		&cli.StringFlag{Name: "lockfile", Category: commandline.GroupOperation, Usage: "don't create a missing lock file; the `MODE` is readonly, as for tofu init"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
@@ -107,7 +107,7 @@ func lockCommandLine(c *cli.Context) string {
 	if strings.HasPrefix(filepath.Base(c.Args().First()), "terraform") {
 		command += " --terraform"
 	}
-	if dir := exec.WorkDir(c.Args().Slice(), c.String("chdir"), os.Getenv); dir != "" {
+	if dir := exec.WorkDir(c.Args().Slice(), c.String("root"), os.Getenv); dir != "" {
 		command += " --root " + text.Quote(dir)
 	}
 	if c.IsSet("from") {
@@ -118,7 +118,7 @@ func lockCommandLine(c *cli.Context) string {
 
 func execOptions(cmd *command) (o exec.Options, err error) {
 	o = exec.Options{
-		Command: cmd.c.Args().Slice(), Dir: cmd.c.String("chdir"), Environment: cliconfig.SystemEnvironment(), Config: cmd.c.String("config"),
+		Command: cmd.c.Args().Slice(), Dir: cmd.c.String("root"), Environment: cliconfig.SystemEnvironment(), Config: cmd.c.String("config"),
 		Stdin: os.Stdin, Stdout: cmd.c.App.Writer, Stderr: cmd.c.App.ErrWriter, Progress: cmd.out.Progress(),
 		Starting: func() {
 			cmd.out.EndProgress()
@@ -134,9 +134,9 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 	}
 	if o.Dir != "" {
 		if info, err := os.Stat(o.Dir); err != nil {
-			return o, flagError("chdir", err)
+			return o, flagError("root", err)
 		} else if !info.IsDir() {
-			return o, usagef("--chdir: %s is not a directory", o.Dir)
+			return o, usagef("--root: %s is not a directory", o.Dir)
 		}
 	}
 	if o.LockFiles, err = lock.Find(cmd.c.Context, cmd.c.StringSlice("lock-file")...); err != nil {

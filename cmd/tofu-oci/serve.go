@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -25,29 +26,20 @@ func servedFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Category: commandline.GroupSelection, Usage: "serve `REPO`"},
 		&cli.StringSliceFlag{Name: "modules-from", Category: commandline.GroupSelection, Usage: "serve the modules of the template `REPO`"},
-		&cli.StringFlag{Name: "module-location", Category: commandline.GroupSelection, Usage: "return module URLs; `KIND` is archive or oci"},
 		sourcesFlag(),
 		aliasFlag(),
-		&cli.StringFlag{Name: "default-host", Category: commandline.GroupSelection, Usage: "assume `HOST` if a release has no address"},
-		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules, hosts, and limits from `FILE`"},
-		&cli.StringFlag{Name: "url-signing-key", Category: commandline.GroupServer, Usage: "sign archive URLs with the keys in `FILE`"},
+		&cli.StringFlag{Name: "serve-config", Category: commandline.GroupServer, Usage: "read access rules, limits, and other settings from `FILE`"},
 		signKeyFlag("sign unsigned releases with the key in `FILE`"),
 		cacheFlag("cache archives in `DIR`"),
-		&cli.BoolFlag{Name: "redirect-downloads", Category: commandline.GroupOperation, Usage: "send clients to the registry's storage"},
 	}
 }
 
 // listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`"},
+		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`; http://ADDRESS allows HTTP if other machines can reach it"},
 		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "use the certificate chain in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "use the private key in `FILE` (PEM)"},
-		&cli.BoolFlag{Name: "insecure-http", Category: commandline.GroupServer, Usage: "allow HTTP on non-loopback addresses"},
-		&cli.StringFlag{Name: "base-url", Category: commandline.GroupServer, Usage: "use `URL` in links"},
-		&cli.StringFlag{Name: "title", Category: commandline.GroupServer, Usage: "show `TEXT` as the title of web pages"},
-		&cli.StringSliceFlag{Name: "sync-result", Category: commandline.GroupServer, Usage: "show the result of sync apply --result-file `FILE`"},
-		&cli.StringSliceFlag{Name: "trusted-proxy", Category: commandline.GroupServer, Usage: "trust X-Forwarded headers from `NETWORK`"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},
 	}
 }
@@ -66,7 +58,8 @@ func serveAction(cmd *command) error {
 	if err != nil {
 		return misuse(err)
 	}
-	l, err := listen(cmd.c.Context, cmd.c.String("listen"))
+	address, _ := strings.CutPrefix(cmd.c.String("listen"), insecurePrefix)
+	l, err := listen(cmd.c.Context, address)
 	if err != nil {
 		return err
 	}
@@ -77,6 +70,10 @@ func serveAction(cmd *command) error {
 	defer closeMetrics()
 	return server.Run(cmd.c.Context, l, listenConfig)
 }
+
+// insecurePrefix precedes a --listen address that is allowed without TLS, even if other
+// machines can reach it.
+const insecurePrefix = "http://"
 
 // listen listens on the --listen address.
 func listen(ctx context.Context, address string) (net.Listener, error) {

@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"net"
-	"net/netip"
-	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,6 +31,9 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	if err := cmd.prepare(); err != nil {
 		return o, err
 	}
+	if err := configOptions(cmd, log, &o); err != nil {
+		return o, err
+	}
 	o.Open = cmd.open
 	o.Catalog = cmd.repositoryNames
 	if cmd.c.IsSet("sources") {
@@ -42,29 +44,8 @@ func serveOptions(cmd *command, log *report.ServerLog) (o serve.Options, err err
 	}
 	probes := catalog.Probes(o.From, o.ModulesFrom)
 	o.Ready = func(ctx context.Context) error { return catalog.Reachable(ctx, probes, cmd.repos) }
-	o.Store, o.Aliases, o.Events, o.Redirect = cmd.cache, cmd.aliases, log.Events(), cmd.c.Bool("redirect-downloads")
-	o.Title = cmd.c.String("title")
-	if paths := cmd.c.StringSlice("sync-result"); len(paths) > 0 {
-		o.SyncResult = func() (serve.SyncResult, error) { return outcome.Served(paths) }
-	}
-	err = cmp.Or(
-		parseSet(cmd.c, "default-host", &o.Unannotated, provider.ParseHost),
-		parseSet(cmd.c, "base-url", &o.BaseURL, url.Parse),
-	)
-	if err != nil {
-		return o, err
-	}
-	for _, text := range cmd.c.StringSlice("trusted-proxy") {
-		network, err := netip.ParsePrefix(text)
-		if err != nil {
-			return o, usagef("invalid --trusted-proxy %q: want a network, such as 10.0.0.0/8 or 127.0.0.1/32", text)
-		}
-		o.TrustedProxies = append(o.TrustedProxies, network)
-	}
+	o.Store, o.Aliases, o.Events = cmd.cache, cmd.aliases, log.Events()
 	o.Approval, o.Signer = cmd.policy, cmd.signer
-	if err := accessOptions(cmd, log, &o); err != nil {
-		return o, err
-	}
 	o.PullThrough, err = pullThrough(cmd, o)
 	return o, err
 }
@@ -84,7 +65,6 @@ func (cmd *command) servedProviders() (all []provider.Address, err error) {
 
 // templateOptions parses the flags that specify repositories.
 func templateOptions(c *cli.Context, o *serve.Options) error {
-	o.OCIModules = c.String("module-location") == "oci"
 	err := cmp.Or(
 		parseAll(c, "from", &o.From, template.Parse),
 		parseAll(c, "modules-from", &o.ModulesFrom, template.ParseModule),
@@ -98,23 +78,28 @@ func templateOptions(c *cli.Context, o *serve.Options) error {
 	return nil
 }
 
-// accessOptions parses the flags for access control, and reads the limits.
-func accessOptions(cmd *command, log *report.ServerLog, o *serve.Options) (err error) {
+// configOptions reads the --serve-config file.
+func configOptions(cmd *command, log *report.ServerLog, o *serve.Options) error {
+	var rules access.Rules
 	if path := cmd.c.String("serve-config"); cmd.c.IsSet("serve-config") { // an empty name must not disable access control
 		file, err := access.Open(path, access.Options{HTTP: cmd.http, Reloaded: log.Reloaded})
 		if err != nil {
 			return flagError("serve-config", err)
 		}
-		o.Rules = file.Get
+		o.Rules, rules = file.Get, *file.Get()
 	}
-	o.Key = access.NewArchiveKey()
-	if err := parseSet(cmd.c, "url-signing-key", &o.Key, access.ReadArchiveKey); err != nil {
-		return err
+	limits, settings := rules.Limits, rules.Settings
+	if o.Key = settings.URLSigningKey; o.Key.IsZero() {
+		o.Key = access.NewArchiveKey()
 	}
-	limits := limitsOf(*o)
 	const burst = 10 // in seconds; tofu init requests dozens of documents at once
 	o.Limiter = access.NewLimiter(limits.RequestsPerSecond, int(limits.RequestsPerSecond*burst))
 	o.MaxAge, o.StaleIfError, o.Memory = cmp.Or(limits.TagsTTL, serve.DefaultMaxAge), limits.StaleIfError, limits.MetadataCache
+	o.Title, o.BaseURL, o.TrustedProxies, o.Unannotated = settings.Title, settings.BaseURL, settings.TrustedProxies, settings.DefaultHost
+	o.OCIModules, o.Redirect = settings.OCIModules, settings.RedirectDownloads
+	if paths := settings.SyncResults; len(paths) > 0 {
+		o.SyncResult = func() (serve.SyncResult, error) { return outcome.Served(paths) }
+	}
 	return nil
 }
 
@@ -129,13 +114,16 @@ func limitsOf(o serve.Options) access.Limits {
 // listenOptions parses the flags for listening and shutting down.
 func listenOptions(c *cli.Context, log *report.ServerLog, limits access.Limits) (o serve.ListenOptions, err error) {
 	o = serve.ListenOptions{
-		InsecureHTTP: c.Bool("insecure-http"), MaxConnections: limits.Connections, MaxPerAddress: limits.ConnectionsPerAddress, Grace: limits.ShutdownTimeout,
+		InsecureHTTP: strings.HasPrefix(c.String("listen"), insecurePrefix), MaxConnections: limits.Connections, MaxPerAddress: limits.ConnectionsPerAddress, Grace: limits.ShutdownTimeout,
 		OnConnectionError: log.Trouble,
 	}
 	o.OnListen = func(address net.Addr) { log.Listening(address, o.TLS != nil) }
 	certFile, keyFile := c.String("tls-cert"), c.String("tls-key")
-	if (certFile == "") != (keyFile == "") {
+	switch {
+	case (certFile == "") != (keyFile == ""):
 		return o, usagef("--tls-cert and --tls-key must be used together")
+	case certFile != "" && o.InsecureHTTP:
+		return o, usagef("--listen %s cannot be combined with --tls-cert: omit http:// to serve HTTPS", c.String("listen"))
 	}
 	if certFile != "" {
 		o.TLS, err = serve.TLSConfig(certFile, keyFile, log.Certificate)

@@ -25,7 +25,6 @@ func tofurcCommand() *cli.Command {
 	return newCommand("tofurc", tofurcAction, []cli.Flag{
 		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the blocks to `FILE`"},
 		&cli.StringSliceFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "`[HOST=]URL`: redirect HOST's modules to the server at URL (default HOST: registry.opentofu.org)"},
-		&cli.StringSliceFlag{Name: "git-mirror", Category: commandline.GroupOperation, Usage: "print Git commands that redirect `HOST=URL`"},
 		dryRunFlag("with --write: print the changes, but write nothing"),
 		&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
 		outputFlag("with --validate: print `FORMAT`: text or json"),
@@ -54,7 +53,7 @@ func tofurcAction(cmd *command) error {
 	if c.IsSet("validate") {
 		return validateTofurc(cmd)
 	}
-	blocks, git, err := tofurcBlocks(c)
+	blocks, err := tofurcBlocks(c)
 	if err != nil {
 		return err
 	}
@@ -64,13 +63,13 @@ func tofurcAction(cmd *command) error {
 		}
 	}
 	if c.IsSet("write") {
-		return writeTofurc(cmd, blocks, git)
+		return writeTofurc(cmd, blocks)
 	}
 	printed, err := blocks.Text()
 	if err != nil {
 		return misuse(err)
 	}
-	if _, err = io.WriteString(c.App.Writer, printed+git); err != nil || blocks.Template == nil {
+	if _, err = io.WriteString(c.App.Writer, printed); err != nil || blocks.Template == nil {
 		return err
 	}
 	// OpenTofu 1.13 expects an RFC 6570 template, whose variables have no $.
@@ -79,29 +78,27 @@ func tofurcAction(cmd *command) error {
 	return nil
 }
 
-// tofurcBlocks parses the command line. git contains comments with git commands.
-func tofurcBlocks(c *cli.Context) (b cliconfig.Blocks, git string, err error) {
-	if b.Hosts, err = cliconfig.HostBlocks(c.StringSlice("modules-server")); err == nil {
-		git, err = cliconfig.GitCommands(c.StringSlice("git-mirror"))
-	}
+// tofurcBlocks parses the command line.
+func tofurcBlocks(c *cli.Context) (b cliconfig.Blocks, err error) {
+	b.Hosts, err = cliconfig.HostBlocks(c.StringSlice("modules-server"))
 	switch {
 	case err != nil:
-		return b, git, misuse(err)
+		return b, misuse(err)
 	case !c.Args().Present() && len(b.Hosts) == 0:
-		return b, git, usagef("missing REPO: specify a repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
+		return b, usagef("missing REPO: specify a repository template, such as ghcr.io/acme/providers/{namespace}/{type}; see tofu-oci tofurc --help")
 	case !c.Args().Present():
-		return b, git, nil
+		return b, nil
 	}
 	t, err := template.Parse(c.Args().First())
 	if err != nil {
-		return b, git, misuse(err)
+		return b, misuse(err)
 	}
 	if t.IsLayout() {
-		return b, git, layoutError(t)
+		return b, layoutError(t)
 	}
 	b.Template = &t
 	err = misuse(parseEach(c.Args().Tail(), &b.Patterns, provider.ParsePattern))
-	return b, git, err
+	return b, err
 }
 
 // layoutError returns the error for a template of image layouts.
@@ -113,9 +110,8 @@ func layoutError(t template.Template) error {
 // maxTofurc limits the size of a configuration file in bytes.
 const maxTofurc = 256 << 10
 
-// writeTofurc writes the blocks to the --write file, and prints the changes and the Git
-// commands in git.
-func writeTofurc(cmd *command, blocks cliconfig.Blocks, git string) error {
+// writeTofurc writes the blocks to the --write file, and prints the changes.
+func writeTofurc(cmd *command, blocks cliconfig.Blocks) error {
 	// 1. Read the file.
 	name, environment := cmd.c.String("write"), cliconfig.SystemEnvironment()
 	before, err := atomicfile.ReadUserFile(name, maxTofurc)
@@ -132,7 +128,7 @@ func writeTofurc(cmd *command, blocks cliconfig.Blocks, git string) error {
 	if err != nil {
 		return misuse(err)
 	}
-	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(name, before.Text, after))+git); err != nil {
+	if _, err := io.WriteString(cmd.c.App.Writer, report.Printable(tofurcDiff(name, before.Text, after))); err != nil {
 		return err
 	}
 	if removed := cliconfig.RemovedPatterns(name, before.Text, after); len(removed) > 0 {

@@ -55,7 +55,7 @@ var simplest = []struct {
 	{"lock hashicorp/null --root live --from oci-layout:repo/{type}", 0},
 	{"lock --check --root live --from oci-layout:repo/{type}", 0},
 	{"lock --check --lock-file live/.terraform.lock.hcl --from oci-layout:repo/{type}", 0},
-	{"exec --chdir live --from oci-layout:repo/{type} -- no-such-program", 127},
+	{"exec --root live --from oci-layout:repo/{type} -- no-such-program", 127},
 	{"verify hashicorp/null --from oci-layout:repo/{type}", 0},
 	{"serve --from oci-layout:repo/{type} --listen {taken}", 1},
 	{"trust init hashicorp/null --trust trust-{n}.hcl --from oci-layout:repo/{type}", 0},

@@ -27,7 +27,6 @@ func verifyCommand() *cli.Command {
 		checkLevelFlag("verify at `LEVEL`: blobs, or deep, which reads all blobs"),
 		againstOriginFlag("compare with the origin registry"),
 		launchFlag(),
-		&cli.StringFlag{Name: "require-approval", Category: commandline.GroupTrust, Usage: "require approvals signed with a key in `KEYRING`"},
 	}, trustFlags(), networkFlags(), []cli.Flag{
 		outputFlag("print `FORMAT`: text, json, markdown, or sarif"),
 		quietFlag(),
@@ -45,9 +44,6 @@ func verifyAction(cmd *command) error {
 		return err
 	}
 	if err := cmd.prepare(); err != nil {
-		return err
-	}
-	if err := parseSet(cmd.c, "require-approval", &cmd.policy.Approvers, cmd.readKeyring); err != nil {
 		return err
 	}
 	wanted, unknown, err := cmd.providersToVerify()

@@ -9,8 +9,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,13 +74,12 @@ func BenchmarkPages(b *testing.B) {
 // of the server and of its metrics.
 func serveMeasured(tb testing.TB) (site, metrics string) {
 	tb.Helper()
-	config := filepath.Join(tb.TempDir(), "serve.hcl")
-	limits := fmt.Sprintf("anonymous {\n  allow   = [\"*/*/*\"]\n  modules = [\"*/*/*/*\"]\n}\nlimits { tags_ttl = %q }\n", patience.Limit)
-	if err := os.WriteFile(config, []byte(limits), 0o600); err != nil {
+	args, err := siteArgs("measured", fmt.Sprintf("limits { tags_ttl = %q }\n", patience.Limit))
+	if err != nil {
 		tb.Fatal(err)
 	}
-	server, err := fixture.StartServer(tb.Context(), world.program, tb.TempDir(), world.ca, append(siteArgs(),
-		"--from", repositories, "--serve-config", config, "--metrics-listen", "127.0.0.1:0")...)
+	server, err := fixture.StartServer(tb.Context(), world.program, tb.TempDir(), world.ca, append(args,
+		"--from", repositories, "--metrics-listen", "127.0.0.1:0")...)
 	if err != nil {
 		tb.Fatal(err)
 	}

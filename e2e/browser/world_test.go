@@ -151,17 +151,29 @@ func makeWorld(ctx context.Context) (err error) {
 		return err
 	}
 	// 4. Serve the providers with the real program.
-	world.site, err = serve(ctx, "open", siteArgs()...)
+	args, err := siteArgs("open", "")
+	if err == nil {
+		world.site, err = serve(ctx, "open", args...)
+	}
 	return err
 }
 
-// siteArgs returns the arguments of the server without access control, except the
-// repositories of the providers.
-func siteArgs() []string {
-	return []string{
-		"--base-url", published, "--title", "Acme providers", "--sync-result", filepath.Join(world.dir, "result.json"),
-		"--modules-from", "oci-layout:modules/{namespace}/{name}/{system}",
-	}
+// siteArgs returns the arguments of a server without access control, except the
+// repositories of the providers. Its --serve-config file also contains the given blocks.
+func siteArgs(name, blocks string) ([]string, error) {
+	config := filepath.Join(world.dir, name+".hcl")
+	err := os.WriteFile(config, fmt.Appendf(nil, `
+anonymous {
+  allow   = ["*/*/*"]
+  modules = ["*/*/*/*"]
+}
+server {
+  base_url     = %q
+  title        = "Acme providers"
+  sync_results = ["result.json"]
+}
+%s`, published, blocks), 0o600)
+	return []string{"--serve-config", config, "--modules-from", "oci-layout:modules/{namespace}/{name}/{system}"}, err
 }
 
 // removeZip removes a zip from an image layout.

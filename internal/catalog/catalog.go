@@ -1,6 +1,6 @@
-// Package catalog lists the providers in a template's repositories. These are image
-// layouts below a directory, or the repositories that a registry lists. For registries
-// that can't list repositories, a file can list the providers.
+// Package catalog lists the providers in a template's repositories, which are image
+// layouts below a directory, or the repositories that a registry lists. Because some
+// registries can't list repositories, a file can list the providers instead.
 //
 // Most templates don't contain the host. If a repository's name doesn't determine the
 // provider, List reads the provider from the repository. This package calls the

@@ -11,14 +11,13 @@ import (
 // choices maps flags to their possible values in all commands. In a command, a flag
 // accepts only the values that its usage text lists.
 var choices = map[string][]string{
-	"attestations":    {"fetch", "require"},
-	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
-	"h1":              {"auto", "skip", "verify"},
-	"lockfile":        {"readonly"},
-	"module-location": {"archive", "oci"},
-	"layout":          {"zip", "packed", "unpacked", "network"},
-	"output":          {"text", "json", "markdown", "sarif", "github"},
-	"signatures":      {"require", "warn", "off"},
+	"attestations": {"fetch", "require"},
+	"check-level":  {"tags", "index", "manifests", "blobs", "deep"},
+	"h1":           {"auto", "skip", "verify"},
+	"lockfile":     {"readonly"},
+	"layout":       {"zip", "packed", "unpacked", "network"},
+	"output":       {"text", "json", "markdown", "sarif", "github"},
+	"signatures":   {"require", "warn", "off"},
 }
 
 // commonPlatforms contains the platforms that completions suggest, because most

@@ -59,7 +59,7 @@ var Rules = []FlagRule{
 
 	{Command: "doctor", Flags: []string{"from"}, Conflicts: []string{"to"}},
 	{Command: "doctor", Flags: []string{"to"}, Conflicts: []string{"from"}},
-	{Command: "doctor", Flags: []string{"push"}, Requires: []string{"from", "to"}},
+	{Command: "doctor", Flags: []string{"probe"}, Requires: []string{"from", "to"}},
 	{Command: "doctor", Flags: []string{"lock-file", "platform", "alias"}, Requires: []string{Argument}},
 
 	{Command: "lock", Flags: []string{"upgrade", "h1=verify", "dry-run"}, Conflicts: []string{"check"}},
@@ -70,11 +70,9 @@ var Rules = []FlagRule{
 
 	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"validate"}},
-	{Command: "tofurc", Flags: []string{"git-mirror"}, Requires: []string{"modules-server"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
 	{Command: "serve", Flags: []string{"signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
 	{Command: "serve", Flags: []string{"min-age"}, Requires: []string{"pull-through", "modules-pull-through"}},
-	{Command: "serve", Flags: []string{"module-location"}, Requires: []string{"modules-from"}},
 
 	{Flags: []string{"from"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "promote", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},

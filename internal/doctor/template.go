@@ -167,7 +167,7 @@ func (e *examination) noteUnchecked(fixed bool) {
 	}
 	again += text.Quote(e.Template.Redacted())
 	if e.Push {
-		again += " --push"
+		again += " --probe"
 	}
 	e.addFinding(finding.Note, "not-checked", fmt.Sprintf("Not checked because no PROVIDER was specified: %s.", what), finding.Remedy{Command: again})
 }

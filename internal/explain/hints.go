@@ -178,7 +178,7 @@ var hints = []struct {
 	{isA[*providerexec.StartError], "specify the command after --, with its path if it is not in PATH, as in tofu-oci exec -- tofu init"},
 	{errorIs(providerexec.ErrPluginDir), "omit -plugin-dir, or use --allow-direct"},
 	{errorIs(store.ErrNotCached), "run the same command again; another process removed packages from the cache"},
-	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that terminates TLS, or use --insecure-http"},
+	{errorIs(serve.ErrInsecure), "use --tls-cert and --tls-key, listen on 127.0.0.1 behind a proxy that terminates TLS, or allow HTTP with --listen http://HOST:PORT"},
 	{errorIs(store.ErrNotCache), "specify an empty directory, or one that does not exist yet"},
 	{errorIs(pull.ErrPort), "use --layout packed, and configure the directory as a filesystem_mirror"},
 	{errorIs(pull.ErrExists), "move the file, or specify a different --dir"},

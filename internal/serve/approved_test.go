@@ -2,6 +2,7 @@ package serve_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,10 +22,13 @@ import (
 // claims, in its annotations, to have the approved zips.
 func TestForgedIndexIsNotApproved(t *testing.T) {
 	t.Parallel()
-	signer := newKey(t).signer(t)
-	start := func() *world {
-		return newLayout(t, func(o *serve.Options) { o.Approval = trust.Policy{Approvers: signer.Keyring()} })
+	key := newKey(t)
+	signer := key.signer(t)
+	rules, err := trust.ParseRules("trust.hcl", fmt.Appendf(nil, "trust \"*/*/*\" {\n  approval      = \"signed\"\n  approval_keys = [\"%X\"]\n}\n", key.PrimaryKey.Fingerprint))
+	if err != nil {
+		t.Fatal(err)
 	}
+	start := func() *world { return newLayout(t, func(o *serve.Options) { o.Approval = trust.Policy{Rules: rules} }) }
 	for _, forged := range []bool{false, true} {
 		w := start()
 		w.push(t, rocket{version: "1.0.0"})

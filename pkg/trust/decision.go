@@ -12,18 +12,17 @@ import (
 // RequiresApproval reports whether the releases of a provider must be approved.
 func (p Policy) RequiresApproval(a provider.Address) bool {
 	rule, _ := p.Rules.For(a)
-	return !p.Approvers.IsZero() || len(rule.ApprovalKeys) > 0
+	return len(rule.ApprovalKeys) > 0
 }
 
 // HasApprovalRules reports whether the releases of any provider must be approved.
 func (p Policy) HasApprovalRules() bool {
-	return !p.Approvers.IsZero() || slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.ApprovalKeys) > 0 })
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.ApprovalKeys) > 0 })
 }
 
-// CheckApproval returns a *[RefusedError] if a release must be approved but is not. If
-// Approvers is set, one of its keys must have signed the approval. If the rule for the
-// provider has approval keys, one of them must have signed it. A later denial revokes the
-// approval if it is signed in the same way: otherwise, anyone with write access to the
+// CheckApproval returns a *[RefusedError] if the rule for a provider has approval keys, but
+// none of them has signed an approval of the release. A later denial revokes the approval
+// only if it is signed in the same way, because otherwise anyone with write access to the
 // repository could revoke approvals. The tag of a denial needs no signature, and sources
 // check it. CheckApproval returns the errors of Decisions.
 func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
@@ -77,12 +76,6 @@ func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecisi
 
 // isApprover reports whether a decision is signed by a key that can approve releases.
 func (p Policy) isApprover(rule Rule, d artifact.SignedDecision) bool {
-	if !p.Approvers.IsZero() && p.Approvers.DecisionSigner(d) == "" {
-		return false
-	}
-	if len(rule.ApprovalKeys) == 0 {
-		return true
-	}
 	stored, _ := parseKeys(d.Keys)
 	isListed := func(fingerprint string) bool { return slices.Contains(rule.ApprovalKeys, fingerprint) }
 	signer, _ := signerOf(d.Statement, d.Signature, slices.Concat(p.Keyring.keys, stored), isListed)

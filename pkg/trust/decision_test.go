@@ -90,10 +90,7 @@ func TestCheckApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	policies := map[string]trust.Policy{
-		"keyring": {Approvers: who.jane.Keyring()},
-		"rule":    {Rules: trust.Rules{{Pattern: pattern, ApprovalKeys: []string{who.janes}}}},
-	}
+	p := trust.Policy{Rules: trust.Rules{{Pattern: pattern, ApprovalKeys: []string{who.janes}}}}
 	deny := func(d *artifact.Decision) { d.Kind, d.Verdict = artifact.DecisionDeny, artifact.VerdictDeny }
 	force := func(d *artifact.Decision) { d.Kind = artifact.DecisionForce }
 	good := at(t, 5, who.jane, nil)
@@ -121,43 +118,39 @@ func TestCheckApproval(t *testing.T) {
 		"a gate":                    {"no approval is recorded", []artifact.SignedDecision{at(t, 5, who.jane, func(d *artifact.Decision) { d.Kind = artifact.DecisionGate })}},
 		"a signed denial":           {"the last decision is a denial", []artifact.SignedDecision{at(t, 5, who.jane, deny)}},
 	} {
-		for kind, p := range policies {
-			p.Decisions = func(context.Context, provider.Release) ([]artifact.SignedDecision, error) { return test.decisions, nil }
-			err := p.CheckApproval(t.Context(), release)
-			refused, is := errors.AsType[*trust.RefusedError](err)
-			if test.problem == "" && err != nil || test.problem != "" && (!is || !refused.Unapproved || !strings.Contains(refused.Problem, test.problem)) {
-				t.Errorf("%s, %s: %v, want %q", name, kind, err, test.problem)
-			}
+		p.Decisions = func(context.Context, provider.Release) ([]artifact.SignedDecision, error) { return test.decisions, nil }
+		err := p.CheckApproval(t.Context(), release)
+		refused, is := errors.AsType[*trust.RefusedError](err)
+		if test.problem == "" && err != nil || test.problem != "" && (!is || !refused.Unapproved || !strings.Contains(refused.Problem, test.problem)) {
+			t.Errorf("%s: %v, want %q", name, err, test.problem)
 		}
 	}
 	// Verify requires an approval in all modes, VerifySignature and VerifyOffered never do.
-	for kind, p := range policies {
-		p.Mode = trust.ModeOff
-		for _, decisions := range []func(context.Context, provider.Release) ([]artifact.SignedDecision, error){nil, func(context.Context, provider.Release) ([]artifact.SignedDecision, error) {
-			return nil, provider.ErrWrongSource
-		}} {
-			p.Decisions = decisions
-			if _, err := p.Verify(t.Context(), release); err == nil || !strings.Contains(err.Error(), "acme/thing 1.2.3 is not approved: an approval is required, and only releases in OCI repositories") {
-				t.Errorf("%s: got %v", kind, err)
-			}
-		}
-		_, signature := p.VerifySignature(t.Context(), release)
-		_, offered := p.VerifyOffered(t.Context(), release)
-		if err := errors.Join(signature, offered); err != nil {
-			t.Errorf("%s: got %v", kind, err)
-		}
-		failure := errors.New("no connection")
-		p.Decisions = func(context.Context, provider.Release) ([]artifact.SignedDecision, error) { return nil, failure }
-		if err := p.CheckApproval(t.Context(), release); !errors.Is(err, failure) {
-			t.Errorf("%s: got %v", kind, err)
+	off := p
+	off.Mode = trust.ModeOff
+	for _, decisions := range []func(context.Context, provider.Release) ([]artifact.SignedDecision, error){nil, func(context.Context, provider.Release) ([]artifact.SignedDecision, error) {
+		return nil, provider.ErrWrongSource
+	}} {
+		off.Decisions = decisions
+		if _, err := off.Verify(t.Context(), release); err == nil || !strings.Contains(err.Error(), "acme/thing 1.2.3 is not approved: an approval is required, and only releases in OCI repositories") {
+			t.Errorf("got %v", err)
 		}
 	}
+	_, signature := off.VerifySignature(t.Context(), release)
+	_, offered := off.VerifyOffered(t.Context(), release)
+	if err := errors.Join(signature, offered); err != nil {
+		t.Errorf("got %v", err)
+	}
+	failure := errors.New("no connection")
+	off.Decisions = func(context.Context, provider.Release) ([]artifact.SignedDecision, error) { return nil, failure }
+	if err := off.CheckApproval(t.Context(), release); !errors.Is(err, failure) {
+		t.Errorf("got %v", err)
+	}
 	other := provider.Release{Address: nouns.Address(t, "other/thing"), Version: release.Version}
-	if err := policies["rule"].CheckApproval(t.Context(), other); err != nil {
+	if err := p.CheckApproval(t.Context(), other); err != nil {
 		t.Errorf("another provider: %v", err)
 	}
 	// A keyring with a revocation overrides the key that is stored with the decision.
-	p := policies["rule"]
 	p.Keyring = who.janesRevokedPublic
 	p.Decisions = func(context.Context, provider.Release) ([]artifact.SignedDecision, error) {
 		return []artifact.SignedDecision{good}, nil

@@ -38,9 +38,6 @@ type Policy struct {
 	// version is signed, Verify adds a warning and sets the verdict's KeyChange.
 	// History is ignored if the keyring or a rule specifies the trusted keys.
 	History *SignerHistory
-	// Approvers, if not zero, requires that one of its keys has signed an approval of
-	// each release. See [Policy.CheckApproval].
-	Approvers Keyring
 	// Decisions returns the recorded decisions about a release. For OCI repositories,
 	// use oci.Decisions. It is called only if an approval is required. If nil, releases
 	// that require an approval are refused.

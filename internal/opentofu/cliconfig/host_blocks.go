@@ -77,27 +77,6 @@ func (b HostBlock) String() string {
 	return s.String()
 }
 
-// GitCommands returns comments that contain the git commands for redirecting
-// repositories on the hosts. A mirror has the form HOST=URL.
-func GitCommands(mirrors []string) (string, error) {
-	var b strings.Builder
-	for _, mirror := range mirrors {
-		name, target, _ := strings.Cut(mirror, "=")
-		parsed, err := provider.ParseHost(name)
-		if err == nil {
-			target, err = baseURL(target)
-		}
-		if err != nil {
-			return "", err
-		}
-		fmt.Fprintf(&b, "# To redirect git repositories at %s, run:\n", parsed)
-		for _, prefix := range []string{"https://%s/", "ssh://git@%s/", "git@%s:"} {
-			fmt.Fprintf(&b, "#   git config --global --add %s %s\n", text.Quote("url."+target+".insteadOf"), text.Quote(fmt.Sprintf(prefix, parsed)))
-		}
-	}
-	return b.String(), nil
-}
-
 // baseURL returns an https URL with a slash at the end, or an error if s is not a valid
 // https URL.
 func baseURL(s string) (string, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 
@@ -34,6 +35,7 @@ type file struct {
 	Issuers   []issuerBlock    `hcl:"oidc,block"`
 	Hosts     []hostBlock      `hcl:"host,block"`
 	Limits    []limitsBlock    `hcl:"limits,block"`
+	Servers   []serverBlock    `hcl:"server,block"`
 }
 
 type anonymousBlock struct {
@@ -74,7 +76,7 @@ type hostBlock struct {
 }
 
 // parse parses a rules file in HCL 2's native syntax. Unknown and duplicate settings
-// are errors. A file without blocks is also an error, because the file might have been
+// are errors. A file without rules is also an error, because the file might have been
 // truncated. Errors contain the file name and wrap a *[stricthcl.Error] for each problem.
 func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	var f file
@@ -83,9 +85,9 @@ func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 	}
 	if len(f.Anonymous)+len(f.Tokens)+len(f.Issuers)+len(f.Hosts) == 0 {
 		return nil, stricthcl.Errorf(hcl.Range{Filename: name, Start: hcl.InitialPos},
-			`the file has no blocks; to let everyone read everything, write anonymous { allow = ["*/*/*"] }`)
+			"the file has no access rules; to let everyone read everything, write an anonymous block with allow = [\"*/*/*\"] and modules = [\"*/*/*/*\"]")
 	}
-	r := &reader{rules: Rules{keys: keys}, lines: map[string]int{}}
+	r := &reader{rules: Rules{keys: keys}, dir: filepath.Dir(name), lines: map[string]int{}}
 	if err := r.read(f); err != nil {
 		return nil, err
 	}
@@ -95,6 +97,8 @@ func parse(name string, data []byte, keys *keyCache) (*Rules, error) {
 // reader converts blocks to rules.
 type reader struct {
 	rules Rules
+	// dir is the directory of the file.
+	dir string
 	// lines contains the line number of each setting that must be unique.
 	lines map[string]int
 }
@@ -120,6 +124,11 @@ func (r *reader) read(f file) error {
 		var err error
 		r.rules.Limits, err = b.read()
 		errs = append(errs, r.once("a limits block", b.Range), err)
+	}
+	for _, b := range f.Servers {
+		var err error
+		r.rules.Settings, err = b.read(r.dir)
+		errs = append(errs, r.once("a server block", b.Range), err)
 	}
 	return stricthcl.Join(errs...)
 }
@@ -230,15 +239,11 @@ func (r *reader) host(b hostBlock) (err error) {
 	if h.Repository, err = value("repository", b.Repository, template.Parse); err != nil {
 		return err
 	}
-	if isSet(b.Modules) {
-		if h.Modules, err = value("modules", b.Modules, template.ParseModule); err != nil {
-			return err
-		}
+	if err := optional("modules", b.Modules, &h.Modules, template.ParseModule); err != nil {
+		return err
 	}
 	h.As = h.Name
-	if isSet(b.As) {
-		h.As, err = value("as", b.As, provider.ParseHost)
-	}
+	err = optional("as", b.As, &h.As, provider.ParseHost)
 	r.rules.Hosts = append(r.rules.Hosts, h)
 	return err
 }

@@ -2,6 +2,10 @@ package access_test
 
 import (
 	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +44,47 @@ limits {
 	}
 	if rules := rulesOf(t, everyone+"token \"ci\" {\n  sha256 = \""+strings.Repeat("ab", 32)+"\"\n  allow = [\"*/*/*\"]\n}\n", access.Options{}); rules.AllowAll() {
 		t.Error("a token is configured, but invalid tokens would be accepted")
+	}
+}
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "serve.hcl")
+	key := filepath.Join(dir, "archive.key")
+	err := os.WriteFile(key, []byte(strings.Repeat("00112233445566778899aabbccddeeff", 2)+"\n"), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = os.WriteFile(file, []byte(`
+anonymous { allow = ["*/*/*"] }
+server {
+  title              = "Acme"
+  base_url           = "https://tools.example.com/tofu"
+  trusted_proxies    = ["10.0.0.0/8", "::1/128"]
+  default_host       = "Tofu.example.com"
+  module_location    = "oci"
+  redirect_downloads = true
+  sync_results       = ["a.json", "`+filepath.ToSlash(dir)+`/b.json"]
+  url_signing_key    = "archive.key"
+}
+`), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := access.Open(file, access.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := w.Get().Settings
+	if got.Title != "Acme" || got.BaseURL.String() != "https://tools.example.com/tofu" || got.DefaultHost != "tofu.example.com" || !got.OCIModules || !got.RedirectDownloads || got.URLSigningKey.IsZero() {
+		t.Errorf("got %+v", got)
+	}
+	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}; !slices.Equal(got.TrustedProxies, want) {
+		t.Errorf("got the proxies %v", got.TrustedProxies)
+	}
+	if want := []string{filepath.Join(dir, "a.json"), filepath.ToSlash(dir) + "/b.json"}; !slices.Equal(got.SyncResults, want) {
+		t.Errorf("got the results %q", got.SyncResults)
 	}
 }
 
@@ -84,8 +129,8 @@ func TestParseRefuses(t *testing.T) {
 	host := func(lines string) string { return "host \"a.example\" {\n" + lines + "\n}\n" }
 	repository := "  repository = \"ghcr.io/{namespace}/{type}\""
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":               {"", "f:1:1: the file has no blocks"},
-		"only comments":         {"# token \"ci\" {}\n\n", "f:1:1: the file has no blocks"},
+		"nothing":               {"", "f:1:1: the file has no access rules"},
+		"only comments":         {"# token \"ci\" {}\n\n", "f:1:1: the file has no access rules"},
 		"argument":              {"\nopen = true", `f:2:1: Unsupported argument: An argument named "open" is not expected here`},
 		"block":                 {"tokens \"a\" {}", `f:1:1: Unsupported block type: Blocks of type "tokens" are not expected here. Did you mean "token"?`},
 		"syntax":                {"token \"a\" {", "f:1:11: Unclosed configuration block"},

@@ -54,10 +54,7 @@ func (b limitsBlock) read() (l Limits, err error) {
 		expr hcl.Expression
 		to   *time.Duration
 	}{{"tags_ttl", b.TagsTTL, &l.TagsTTL}, {"stale_if_error", b.StaleIfError, &l.StaleIfError}, {"shutdown_timeout", b.ShutdownTimeout, &l.ShutdownTimeout}} {
-		if isSet(d.expr) {
-			*d.to, err = value(d.name, d.expr, parseDuration)
-			errs = append(errs, err)
-		}
+		errs = append(errs, optional(d.name, d.expr, d.to, parseDuration))
 	}
 	return l, stricthcl.Join(errs...)
 }

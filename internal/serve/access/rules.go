@@ -19,8 +19,10 @@ import (
 type Rules struct {
 	// Hosts contains the published hosts, in the order of the file.
 	Hosts []Host
-	// Limits contains the server's limits. Changes apply only after a restart.
-	Limits Limits
+	// Limits contains the server's limits, and Settings its other settings. Changes
+	// apply only after a restart.
+	Limits   Limits
+	Settings Settings
 
 	anonymous grant
 	tokens    []staticToken

@@ -1,7 +1,9 @@
-// Package origin implements the source of releases in origin registries. It supports
-// service discovery and the provider registry protocol. Use it as the source for a
-// mirror. [TokenFromEnv] looks up the tokens in TF_TOKEN_ variables. In this package, a
-// package document is the registry's metadata about one package.
+// Package origin implements the source of releases in origin registries, which it finds
+// with service discovery and reads with the provider registry protocol. Use it as the
+// source for a mirror. For private registries, [TokenFromEnv] looks up tokens in TF_TOKEN_
+// variables.
+//
+// A package document is the registry's metadata about one package.
 //
 // See https://opentofu.org/docs/internals/provider-registry-protocol/.
 package origin
