@@ -94,22 +94,22 @@ var simplest = []struct {
 // plausible maps variables to values that a job might set, for flags that take neither a number nor
 // a Boolean value.
 var plausible = map[string]string{
-	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "URL_SIGNING_KEY": "archive.key", "BY": "jane", "CACHE": "kept",
-	"CA_FILE": "ca.pem", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHDIR": "live", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
+	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "BY": "jane", "CACHE": "kept",
+	"CA_FILE": "ca.pem", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "H1": "skip", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LISTEN": "127.0.0.1:0", "LOCKFILE": "readonly", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "METRICS_LISTEN": "127.0.0.1:0",
 	"MIN_AGE": "3d", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
-	"MODULES_SERVER": "https://mirror.example.com", "GIT_MIRROR": "github.com=https://git.example.com",
-	"ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
-	"ATTESTATIONS": "fetch", "BUNDLE_KEYRING": "secret.asc", "GATE": "no-such-gate", "PART_SIZE": "1GB", "REQUIRE_APPROVAL": "secret.asc",
+	"MODULES_SERVER": "https://mirror.example.com",
+	"ROOT":           "live", "EXEC_ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",
+	"ATTESTATIONS": "fetch", "BUNDLE_KEYRING": "secret.asc", "GATE": "no-such-gate", "PART_SIZE": "1GB",
 	"BUNDLE_CREATE_MODULES_FROM": "oci-layout:repo/{name}", "BUNDLE_INVENTORY_MODULES_FROM": "oci-layout:repo/{name}",
-	"MODULE_LOCATION": "oci", "MODULES_FROM": "oci-layout:repo/{name}", "MODULES_PULL_THROUGH": "acme/*/*",
-	"CI": "github", "SYNC_RESULT": "result.json", "TITLE": "Acme providers",
+	"MODULES_FROM": "oci-layout:repo/{name}", "MODULES_PULL_THROUGH": "acme/*/*",
+	"CI":       "github",
 	"PLATFORM": "plan9_sparc,hurd_ia64", "PROVIDER": "acme/widget", "PULL_DIR": "pulled", "PULL_THROUGH": "hashicorp/*", "REASON": "old",
-	"SERVE_BASE_URL": "https://tofu.example.com", "SERVE_CONFIG": "rules.hcl",
-	"SERVE_FROM": "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc",
+	"SERVE_CONFIG": "rules.hcl",
+	"SERVE_FROM":   "oci-layout:repo/{type},oci-layout:copied/{type}", "SIGNATURES": "off", "SIGN_KEY": "secret.asc",
 	"SOURCES": "providers.txt", "TLS_CERT": "tls.crt", "TLS_KEY": "tls.key", "TO": "oci-layout:repo/{type}",
-	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "TRUSTED_PROXY": "10.0.0.0/8", "DEFAULT_HOST": "registry.example.org", "USERNAME": "jane",
+	"TOKEN_REALM": "token.example.com", "TRUST": "trust.hcl", "USERNAME": "jane",
 }
 
 var (

@@ -41,9 +41,8 @@ var WithoutVariable = map[string]string{
 }
 
 // PrefixedVariables lists the flags whose variables contain the command's name. These
-// flags have different meanings or types in different commands. The exception is
-// base-url, whose variable would otherwise conflict with a variable of install.sh.
-var PrefixedVariables = []string{"base-url", "bundle create modules-from", "bundle inventory modules-from", "dir", "doctor lock-file", "doctor platform", "module list from", "module mirror to", "module pull from", "module push sbom", "module push to", "serve from", "sync report max-age"}
+// flags have different meanings or types in different commands.
+var PrefixedVariables = []string{"bundle create modules-from", "bundle inventory modules-from", "dir", "doctor lock-file", "doctor platform", "exec root", "module list from", "module mirror to", "module pull from", "module push sbom", "module push to", "serve from", "sync report max-age"}
 
 // VariableOf returns the environment variable that sets a command's flag. If no
 // variable sets the flag, VariableOf returns "".
