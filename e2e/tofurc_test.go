@@ -32,7 +32,7 @@ type verdict struct {
 }
 
 // TestCLIConfigurationsMatchOpenTofu reads the same files with tofu and with the code
-// of tofurc --validate. Both must report problems in the same files, and must read the
+// of doctor --config. Both must report problems in the same files, and must read the
 // same methods from valid files.
 func TestCLIConfigurationsMatchOpenTofu(t *testing.T) {
 	t.Parallel()
@@ -100,7 +100,7 @@ func onPurpose(config string, ours, theirs verdict) string {
 	return ""
 }
 
-// weJudge reads a configuration like tofurc --validate.
+// weJudge reads a configuration like doctor --config.
 func weJudge(t *testing.T, path string) verdict {
 	t.Helper()
 	env := cliconfig.SystemEnvironment()

@@ -48,12 +48,14 @@ func doctorAction(cmd *command) error {
 		if !ok {
 			return configError(cmd.c, err)
 		}
-		report := doctor.Facts(o.Files)
-		report.Findings = findings
+		report := doctor.ConfigReport(o.Files, findings)
 		if o.Wanted.Address != (provider.Address{}) {
 			report.Source, report.Platform = o.Wanted.String(), o.Platform.String()
 		}
 		return cmd.out.Doctor(report)
+	}
+	if !cmd.c.Args().Present() && o.Template == nil {
+		return cmd.out.Doctor(doctor.ConfigReport(o.Files, doctor.CheckConfig(o.Config, o.Files)))
 	}
 	// 2. Read the lock file.
 	if file := cmd.c.String("lock-file"); file != "" {
@@ -87,10 +89,10 @@ func (cmd *command) warnLeft(p *doctor.Probe) {
 	}
 }
 
-// doctorProvider parses PROVIDER and --platform. If --from or --to is set, PROVIDER can
-// be omitted.
+// doctorProvider parses PROVIDER and --platform. Without PROVIDER, the examination is
+// limited to the repositories of --from or --to, or to the CLI configuration.
 func doctorProvider(cmd *command, o *doctor.Options) error {
-	if !cmd.c.Args().Present() && (cmd.c.IsSet("from") || cmd.c.IsSet("to")) {
+	if !cmd.c.Args().Present() {
 		return nil
 	}
 	wanted, err := requiredProvider(cmd)

@@ -32,7 +32,7 @@ func TestRemedies(t *testing.T) {
 			t.Errorf("tried: %v, reason %q, for the hint: %s", isTried, reason, text)
 		}
 	}
-	codes := documentedCodes(t, "doctor and tofurc")
+	codes := documentedCodes(t, "doctor")
 	for _, rule := range slices.Concat(verify.Rules(), lock.Rules()) {
 		codes = append(codes, rule.Code)
 	}
@@ -111,7 +111,7 @@ var untriedHints = map[string]string{
 	"to send the missing content, run tofu-oci mirror":   "the command depends on how the release was created",
 	"list all versions with tofu-oci list":               "the command shows the versions; the user selects one",
 	"as in tofu-oci exec -- tofu init":                   "an example",
-	"check the file with tofu-oci tofurc":                "the user adds the printed block first",
+	"check the file with tofu-oci doctor":                "the user adds the printed block first",
 	"compare the hashes with the checksums":              "the user compares the hashes first",
 	"tofu-oci promote PROVIDER@VERSION --gate":           "the user reviews the release first; script/gate.txtar contains the command",
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
-	"github.com/tofu-oci/tofu-oci/internal/doctor"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/cliconfig"
 	"github.com/tofu-oci/tofu-oci/internal/report"
@@ -26,33 +25,12 @@ func tofurcCommand() *cli.Command {
 		&cli.StringFlag{Name: "write", Category: commandline.GroupOperation, Usage: "add the blocks to `FILE`"},
 		&cli.StringSliceFlag{Name: "modules-server", Category: commandline.GroupOperation, Usage: "`[HOST=]URL`: redirect HOST's modules to the server at URL (default HOST: registry.opentofu.org)"},
 		dryRunFlag("with --write: print the changes, but write nothing"),
-		&cli.StringFlag{Name: "validate", Category: commandline.GroupOperation, Usage: "validate the CLI configuration in `FILE`"},
-		outputFlag("with --validate: print `FORMAT`: text or json"),
 	})
 }
 
-// validateTofurc validates a CLI configuration.
-func validateTofurc(cmd *command) error {
-	if cmd.c.Args().Present() || cmd.c.String("validate") == "" || cmd.c.IsSet("write") {
-		return usagef("--validate requires a FILE and cannot be combined with other arguments; see tofu-oci tofurc --help")
-	}
-	files, config, err := readConfiguration(cmd.c.String("validate"))
-	findings, malformed := doctor.CheckSyntax(err)
-	switch {
-	case err != nil && !malformed:
-		return err
-	case err == nil:
-		findings = doctor.CheckConfig(config, files)
-	}
-	return cmd.out.ConfigurationFindings(cmd.c.String("validate"), findings)
-}
-
-// tofurcAction prints the blocks or writes them to a file, or validates a file.
+// tofurcAction prints the blocks, or writes them to a file.
 func tofurcAction(cmd *command) error {
 	c := cmd.c
-	if c.IsSet("validate") {
-		return validateTofurc(cmd)
-	}
 	blocks, err := tofurcBlocks(c)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ var simplest = []struct {
 	{"serve --from oci-layout:repo/{type} --listen {taken}", 1},
 	{"trust init hashicorp/null --trust trust-{n}.hcl --from oci-layout:repo/{type}", 0},
 	{"tofurc registry.example.com/{namespace}/{type}", 0},
-	{"tofurc --validate tofurc", 0},
+	{"doctor", 0},
 	{"tofurc registry.example.com/{namespace}/{type} --write written", 0},
 	{"doctor hashicorp/null", 0},
 	{"doctor hashicorp/null --from oci-layout:repo/{type}", 0},

@@ -141,5 +141,5 @@ func TestRound(t *testing.T) {
 
 	// 4. Use the user's configuration.
 	m.run(t, 0, "oci_mirror", "tofurc", registry, "--write", "tofu.rc")
-	m.run(t, 0, "", "tofurc", "--validate", "tofu.rc")
+	m.run(t, 0, "", "doctor", "--config", "tofu.rc")
 }

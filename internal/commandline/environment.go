@@ -32,7 +32,6 @@ var WithoutVariable = map[string]string{
 	"inventory":           "it applies to a single bundle",
 	"mirror from":         "in other commands, the flag specifies repositories",
 	"version output":      "programs such as install.sh expect text unless they request another format",
-	"tofurc validate":     "it prevents tofurc from printing a block",
 	"tofurc write":        "changing a file must be requested each time",
 	"plan-file":           "a plan applies to a single run",
 	"result-file":         "it specifies the output file of a single run",

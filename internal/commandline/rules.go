@@ -68,8 +68,6 @@ var Rules = []FlagRule{
 	{Command: "lock", Flags: []string{"lock-file"}, Conflicts: []string{"root"}},
 	{Command: "lock", Flags: []string{"output=sarif", "output=github"}, Requires: []string{"check"}},
 
-	{Command: "tofurc", Flags: []string{"output"}, Requires: []string{"validate"}},
-	{Command: "tofurc", Flags: []string{"modules-server"}, Conflicts: []string{"validate"}},
 	{Command: "tofurc", Flags: []string{"dry-run"}, Requires: []string{"write"}},
 	{Command: "serve", Flags: []string{"signatures", "keyring", "attestations", "sbom"}, Requires: []string{"pull-through"}},
 	{Command: "serve", Flags: []string{"min-age"}, Requires: []string{"pull-through", "modules-pull-through"}},

@@ -74,7 +74,7 @@ type examination struct {
 // zip, as far as possible. It reports problems as findings. If ctx is canceled, it
 // returns the cause, and the report contains what a probe could not delete.
 func Examine(ctx context.Context, o Options) (Report, error) {
-	e := &examination{Options: o, report: Facts(o.Files)}
+	e := &examination{Options: o, report: ConfigReport(o.Files, nil)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
 		err := e.examineTemplate(ctx)
 		return e.report, err
@@ -107,9 +107,9 @@ func Examine(ctx context.Context, o Options) (Report, error) {
 	return e.report, ctx.Err()
 }
 
-// Facts returns a report that contains only the configuration files.
-func Facts(files cliconfig.Files) Report {
-	r := Report{Files: []File{}, Methods: []Method{}, Findings: []finding.Finding{}}
+// ConfigReport returns a report about the files of a CLI configuration.
+func ConfigReport(files cliconfig.Files, findings []finding.Finding) Report {
+	r := Report{Files: []File{}, Methods: []Method{}, Findings: append([]finding.Finding{}, findings...)}
 	for _, p := range files {
 		r.Files = append(r.Files, File{Path: p.Path, Reason: p.Why, Read: p.Read(), Missing: !p.Found && p.Err == nil})
 	}

@@ -208,7 +208,7 @@ var hints = []struct {
 	{errorIs(repository.ErrContentLost), "check whether garbage collection or a cleanup job of the registry deletes content that was just pushed, and run the command again when it has finished; the registry accepted all content"},
 	{errorIs(repository.ErrCorruptRetained), "delete the file with this digest from the registry's storage and run the command again; in some registries, a DELETE request is not enough"},
 	{isKind(provider.Unverified), "try again; if the error persists, don't use the content, and report the problem to its author"},
-	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci tofurc --validate FILE"},
+	{isA[*cliconfig.MergeError], "add the printed block manually, then check the file with tofu-oci doctor --config FILE"},
 	{isA[*mirror.TooYoungError], "if the origin registry provides no dates, specify exact versions such as hashicorp/null@3.2.4, use --lock-file, or omit --min-age"},
 	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
 	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created this layout, such as crane pull --format=oci, wrote no tags"},

@@ -47,7 +47,6 @@ var documents = map[string]struct {
 	"lock":             {document[lockedFile, lockSummary]{}, "lock"},
 	"lock-check":       {document[lockCheckItem, lockCheckSummary]{}, "lock --check"},
 	"doctor":           {document[doctor.Report, findingCounts]{}, "doctor"},
-	"tofurc":           {document[configurationItem, findingCounts]{}, "tofurc --validate"},
 	"cache":            {document[cacheDescription, none]{}, "cache info"},
 	"cache-prune":      {document[cachedItem, pruneSummary]{}, "cache prune"},
 	"sync":             {document[outcome.Item, outcome.Summary]{}, "sync plan, sync apply, and sync report"},

@@ -55,20 +55,6 @@ func printChecked[I any](o *Report, schema string, items []I, findings []finding
 	return nil
 }
 
-const noFindings = "no findings\n"
-
-// ConfigurationFindings prints the findings about a CLI configuration file.
-func (o *Report) ConfigurationFindings(file string, findings []finding.Finding) error {
-	item := configurationItem{file, append([]finding.Finding{}, findings...)}
-	return printChecked(o, "tofurc", []configurationItem{item}, findings, "", noFindings)
-}
-
-// configurationItem is a CLI configuration file together with its findings.
-type configurationItem struct {
-	File     string            `json:"file"`
-	Findings []finding.Finding `json:"findings"`
-}
-
 // findingCounts contains the number of findings for each severity.
 type findingCounts struct {
 	Errors   int `json:"errors"`
