@@ -48,7 +48,7 @@ func TestPages(t *testing.T) {
 		"migrate.md":                       {migrating, 8},
 		"sync.md":                          {declared, 11},
 		"../deploy/kubernetes/mirror.yaml": {locked, 1},
-		"serve.md":                         {"registry", 11},
+		"serve.md":                         {"registry\nexec sh -c 'umask 077; od -An -v -tx1 -N32 /dev/urandom | tr -d \" \\n\" >archive.key'", 11},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 17},
 		"trust.md":                         {locked + "\nrelease hashicorp/random 3.7.0 linux_amd64 signed=other", 3},
