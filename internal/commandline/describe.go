@@ -13,6 +13,7 @@ import (
 var choices = map[string][]string{
 	"attestations":    {"fetch", "require"},
 	"check-level":     {"tags", "index", "manifests", "blobs", "deep"},
+	"color":           {"auto", "always", "never"},
 	"h1":              {"auto", "skip", "verify"},
 	"lockfile":        {"readonly"},
 	"module-location": {"archive", "oci"},
@@ -129,7 +130,7 @@ func describeFlag(c *cli.Command, f cli.DocGenerationFlag) Flag {
 		d.Values.Kind = Directories
 	case "OS_ARCH", "PLATFORM":
 		d.Values = Values{Kind: OneOf, Choices: commonPlatforms}
-	case "KIND", "LEVEL", "LAYOUT", "FORMAT", "MODE":
+	case "KIND", "LEVEL", "LAYOUT", "FORMAT", "MODE", "WHEN":
 		d.Values = Values{Kind: OneOf, Choices: ChoicesOf(f)}
 	}
 	return d

@@ -33,7 +33,7 @@ const (
 
 // commonFlags contains the flags of almost all commands that connect to registries.
 // "help flags" describes them once.
-var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "debug", "help"}
+var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "color", "debug", "help"}
 
 // fewCommonFlags is the number of common flags up to which a command's help describes
 // them itself.

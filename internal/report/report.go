@@ -43,7 +43,9 @@ type Options struct {
 	// Version is the version of tofu-oci.
 	Version string
 	// Format is the output format. If empty, Text is used.
-	Format         string
+	Format string
+	// Color is the value of --color. If empty, ColorAuto is used.
+	Color          string
 	Quiet, Verbose bool
 	DryRun         bool
 	// Events and DigestFile are the values of --events and --digest-file.
@@ -105,9 +107,9 @@ type result interface {
 // New returns a command's report. It returns an error if the events file can't be
 // opened.
 func New(options Options) (*Report, error) {
-	o := &Report{Options: options, stdout: options.Stdout, stderr: Colored(options.Stderr), json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
+	o := &Report{Options: options, stdout: options.Stdout, stderr: Colored(options.Stderr, options.Color), json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
 	if options.Format == "" || options.Format == Text {
-		o.stdout, o.columns = Colored(options.Stdout), columnsOf(options.Stdout)
+		o.stdout, o.columns = Colored(options.Stdout, options.Color), columnsOf(options.Stdout)
 	}
 	if o.Events != "" {
 		events, err := openEvents(o.Events, o)
@@ -306,7 +308,7 @@ func (o *Report) EndProgress() {
 	o.run.notify(displayClosed{})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stderr = Colored(o.Stderr)
+	o.stderr = Colored(o.Stderr, o.Color)
 }
 
 // FinishRun finishes a run with several releases. With --fail-fast, it prints the
