@@ -102,21 +102,3 @@ func TestStreamsColored(t *testing.T) {
 		}
 	}
 }
-
-// TestFitted checks that the names in a table are shortened to the terminal's width.
-func TestFitted(t *testing.T) {
-	t.Parallel()
-	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
-	rows := []string{cells("linux_amd64", "9.1 MB", digest, "a sentence that is longer than the terminal"), cells("darwin_arm64", "size unknown", "–")}
-	o := &Report{}
-	if got := o.table(rows); !strings.Contains(got, digest) {
-		t.Errorf("a table for a file is shortened:\n%s", got)
-	}
-	for columns, want := range map[int]string{60: "sha256:01234567", 40: "sha256:0…9abcdef"} {
-		o.columns = columns
-		got := o.table(rows)
-		if !strings.Contains(got, want) || strings.Contains(got, digest) || !strings.Contains(got, "a sentence that is longer than the terminal\n") {
-			t.Errorf("%d columns:\n%s", columns, got)
-		}
-	}
-}
