@@ -265,7 +265,7 @@ func (c *commandLine) checkArguments() error {
 	case kind == Nothing && n > 0:
 		return usagef("unexpected argument %q; see %s --help", c.rest[0], c.program())
 	// Don't print the arguments, because they can include a password.
-	case !slices.Contains([]Kind{Nothing, OneOf, Programs, Providers}, kind) && !isList && n > 1:
+	case !slices.Contains([]Kind{Nothing, OneOf, Programs}, kind) && !strings.Contains(words[0], "PROVIDER") && !isList && n > 1:
 		return usagef("got %d arguments: want one %s; see %s --help", n, strings.Trim(words[0], "[]"), c.program())
 	}
 	return nil

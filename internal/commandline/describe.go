@@ -158,7 +158,7 @@ func arguments(c *cli.Command) Values {
 		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
 	case strings.HasPrefix(word, "PATH"), strings.HasPrefix(word, "FILE"), strings.HasPrefix(word, "DECLARATION"):
 		return Values{Kind: Files}
-	case strings.HasPrefix(word, "PROVIDER"):
+	case strings.HasPrefix(word, "PROVIDER"), strings.HasPrefix(word, "MODULE"):
 		return Values{Kind: Providers}
 	case word == "DIR":
 		return Values{Kind: Directories}
