@@ -96,7 +96,8 @@ func fitted(rows []string, columns int) []string {
 }
 
 // measured returns the width of each column of a table, and the width to which it can be
-// narrowed. It ignores sentences in the last column, because they can wrap.
+// narrowed. It ignores cells in the last column that can't be shortened, because they can
+// wrap.
 func measured(table [][]string) (widths, least []int) {
 	for _, row := range table {
 		for c, cell := range row {
@@ -143,7 +144,11 @@ func narrowed(table [][]string, columns int) []int {
 	return widths
 }
 
-func canShorten(cell string) bool { return !strings.Contains(strings.TrimLeft(cell, " "), " ") }
+// canShorten reports whether a cell can be shortened. It can't if it is a sentence, or a
+// module's reference, which users copy into configurations.
+func canShorten(cell string) bool {
+	return !strings.Contains(strings.TrimLeft(cell, " "), " ") && !strings.Contains(cell, "://")
+}
 
 // withoutMiddle replaces the middle of a string with an ellipsis if the string has more
 // than the given number of characters.

@@ -51,6 +51,16 @@ func TestFitted(t *testing.T) {
 	}
 }
 
+// TestReferencesFit checks that references of modules, which users copy, are wrapped.
+func TestReferencesFit(t *testing.T) {
+	t.Parallel()
+	rows := []string{cells("oci://ghcr.io/acme-platform-team/modules/terraform/aws/vpc", "1.2.0", "registry.opentofu.org/acme/vpc/aws")}
+	want := "oci://ghcr.io/acme-platform-team/modules/terraform/aws/vpc  1.2.0\n    registry.opentofu.org/acme/vpc/aws\n"
+	if diff := cmp.Diff(want, fit((&Report{columns: 80}).table(rows), 80)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 // TestFit checks how wide lines are shortened and wrapped.
 func TestFit(t *testing.T) {
 	t.Parallel()
