@@ -49,7 +49,7 @@ func TestColors(t *testing.T) {
 
 // TestColored checks that by default, only terminals are colored, and only without
 // $NO_COLOR, and that --color takes precedence.
-func TestColored(t *testing.T) {
+func TestColored(t *testing.T) { //nolint:paralleltest // the environment belongs to the process
 	_, terminal := openTerminal(t, 80, 20)
 	file, err := os.Open(os.DevNull)
 	if err != nil {

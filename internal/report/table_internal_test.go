@@ -67,11 +67,11 @@ func TestFit(t *testing.T) {
 	list := "hashicorp/null 3.2.4 created ghcr.io/acme/null:3.2.4@" + longDigest + "\n" +
 		"hashicorp/null 3.2.3 created r.example.com/acme/providers/hashicorp/null:3.2.3@" + longDigest + "\n" +
 		"  " + longDigest + "\n" +
-		"  denied: it is slow, and old 日本語 日本語 日本語 日本語 日本語 日本語 日本語\n"
+		"  denied: it is slow, and old 日本語 東京都 日本語 東京都 日本語 東京都 日本語\n"
 	want := "hashicorp/null 3.2.4 created ghcr.io/acme/null:3.2.4@" + shortDigest + "\n" +
 		"hashicorp/null 3.2.3 created\n    r.example.com/acme/providers/hashicorp/null:3.2.3@" + shortDigest + "\n" +
 		"  " + longDigest + "\n" +
-		"  denied: it is slow, and old 日本語 日本語 日本語 日本語 日本語 日本語\n    日本語\n"
+		"  denied: it is slow, and old 日本語 東京都 日本語 東京都 日本語 東京都\n    日本語\n"
 	if diff := cmp.Diff(want, fit(list, 75)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

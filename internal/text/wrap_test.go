@@ -27,7 +27,7 @@ func TestWrap(t *testing.T) {
 		"three spaces":        {"terraform-a   24 kB", "    ", []string{"terraform-a", "    24 kB"}},
 		"a sentence in cells": {"a  one two three four five  b", "", []string{"a  one two three", "four five  b"}},
 		"trailing spaces":     {"one two three     ", "    ", []string{"one two three"}},
-		"wide characters":     {"日本語 日本語 日本語", "", []string{"日本語 日本語", "日本語"}},
+		"wide characters":     {"日本語 東京都 日本語", "", []string{"日本語 東京都", "日本語"}},
 		"combined characters": {"e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301", "", []string{"e\u0301e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301 e\u0301e\u0301e\u0301e\u0301e\u0301"}},
 	} {
 		if diff := cmp.Diff(test.want, text.Wrap(test.line, 16, test.indent)); diff != "" {
