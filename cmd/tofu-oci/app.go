@@ -21,12 +21,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ordered, variables, err := commandline.Read(app, args, os.Getenv)
 	run := stateOf(app)
 	run.variables = variables
+	color := commandline.FlagValue(app, args, os.Getenv, "color")
 	if err == nil {
 		err = app.RunContext(ctx, ordered)
 	}
 	if !run.reporting {
 		err = commandline.WithVariables(err, variables)
-		if err != nil && commandline.WantsJSON(app, args, os.Getenv) {
+		if err != nil && commandline.FlagValue(app, args, os.Getenv, "output") == report.JSON {
 			out, problem := report.New(report.Options{Stdout: stdout, Format: report.JSON, Quiet: true})
 			if problem == nil {
 				problem = out.PrintError(err)
@@ -39,9 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(stderr, "tofu-oci: interrupted; completed work was kept; rerun the command to continue")
+		_, _ = fmt.Fprintln(report.Colored(stderr, color), "tofu-oci: interrupted; completed work was kept; rerun the command to continue")
 	case !reported:
-		_, _ = fmt.Fprint(report.Colored(stderr), report.Printable(explain.Text(err, explain.Hint(err))))
+		_, _ = fmt.Fprint(report.Colored(stderr, color), report.Printable(explain.Text(err, explain.Hint(err))))
 	}
 	run.debug.Ended(code)
 	return code
@@ -81,10 +82,13 @@ func newApp(stdout, stderr io.Writer) *cli.App {
 	_, _, app.UsageText = helpOf("flags")
 	addHelp("", app.Commands)
 	commandline.Prepare(app, func(command *cli.Command) {
-		command.Flags = append(command.Flags, &cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"})
+		command.Flags = append(command.Flags,
+			&cli.StringFlag{Name: "color", Category: commandline.GroupOutput, Value: report.ColorAuto, Usage: "color text; `WHEN` is auto, always, or never"},
+			&cli.BoolFlag{Name: "debug", Category: commandline.GroupOutput, Usage: "log requests, programs, and credential sources"},
+		)
 		command.Before = func(c *cli.Context) error {
 			for _, warning := range commandline.UnknownVariables(app.Commands, os.Environ(), passphraseVariable) {
-				_, _ = fmt.Fprintln(report.Colored(stderr), report.OneLine("warning: "+warning))
+				_, _ = fmt.Fprintln(report.Colored(stderr, c.String("color")), report.OneLine("warning: "+warning))
 			}
 			return startDebug(c)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -12,11 +13,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
 	"github.com/tofu-oci/tofu-oci/internal/commandline"
 	"github.com/tofu-oci/tofu-oci/internal/text"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// completionTime limits the duration of registry requests while PROVIDERs are being
-// completed, so that the shell remains responsive.
+// completionTime limits the duration of registry requests while PROVIDERs, MODULEs, and
+// their versions are being completed, so that the shell remains responsive.
 const completionTime = 300 * time.Millisecond
 
 func completionCommand() *cli.Command {
@@ -25,7 +29,7 @@ func completionCommand() *cli.Command {
 
 func completion(c *cli.Context) error {
 	if c.Args().First() == commandline.CompleteProviders && c.NArg() > 2 {
-		completeProviders(c.Context, c.App.Writer, c.Args().Get(1), c.Args().Slice()[2:])
+		completeProviders(c.Context, c.App.Writer, c.Args().Get(1), c.Args().Slice()[2:], completionTime)
 		return nil
 	}
 	program := commandline.Describe(c.App, buildDate())
@@ -37,18 +41,18 @@ func completion(c *cli.Context) error {
 	return err
 }
 
-// completeProviders prints the PROVIDERs that start with a word, one per line. args are
-// the command and the flags before the word. They determine the repositories. If the
+// completeProviders prints the PROVIDERs or MODULEs that start with a word, or their
+// versions, one per line. args are the command and the flags before the word. They determine the repositories. If the
 // repositories can't be read in time, it prints nothing, because an error message would
 // garble the command line.
-func completeProviders(ctx context.Context, w io.Writer, word string, args []string) {
+func completeProviders(ctx context.Context, w io.Writer, word string, args []string, limit time.Duration) {
 	app := newApp(io.Discard, io.Discard)
 	ordered, _, err := commandline.Read(app, append([]string{app.Name}, args...), os.Getenv)
 	if err != nil {
 		return
 	}
 	stateOf(app).complete = func(cmd *command) {
-		found, _ := cmd.completions(ctx, word)
+		found, _ := cmd.completions(ctx, word, limit)
 		for _, one := range found {
 			_, _ = fmt.Fprintln(w, text.OneLine(one))
 		}
@@ -56,21 +60,99 @@ func completeProviders(ctx context.Context, w io.Writer, word string, args []str
 	_ = app.RunContext(ctx, ordered)
 }
 
-// completions returns the PROVIDERs in the --from repositories that start with a word.
-// Without the flag, or if it specifies a network mirror, completions uses --to.
-func (cmd *command) completions(ctx context.Context, word string) ([]string, error) {
-	err := cmd.connect()
-	t := cmd.from
-	if err == nil && t == (template.Template{}) {
-		t, err = repositoryTemplate(cmd.c, "to")
+// completions returns the PROVIDERs or MODULEs in the command's repositories that start
+// with a word. If the word contains "@", completions returns the PROVIDER or MODULE with
+// each matching version. limit limits the duration of registry requests.
+func (cmd *command) completions(ctx context.Context, word string, limit time.Duration) ([]string, error) {
+	if err := cmd.connect(); err != nil {
+		return nil, err
 	}
+	if name, _, hasVersion := strings.Cut(word, "@"); hasVersion {
+		repo, isLayout, err := cmd.completedRepository(name)
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := withLimit(ctx, isLayout, limit)
+		defer cancel()
+		return catalog.CompleteVersions(ctx, repo, word)
+	}
+	if cmd.takesModules() {
+		t, err := moduleTemplate(cmd.c, "from")
+		if err != nil {
+			return nil, err
+		}
+		ctx, cancel := withLimit(ctx, t.IsLayout(), limit)
+		defer cancel()
+		return catalog.CompleteModules(ctx, t, word, cmd.catalogOptions())
+	}
+	t, err := cmd.completedTemplate(provider.Address{})
 	if err != nil {
 		return nil, err
 	}
-	if !t.IsLayout() {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, completionTime)
-		defer cancel()
-	}
+	ctx, cancel := withLimit(ctx, t.IsLayout(), limit)
+	defer cancel()
 	return catalog.Complete(ctx, t, word, cmd.catalogOptions())
+}
+
+// withLimit returns a context that ends after the limit, unless an image layout is read.
+func withLimit(ctx context.Context, isLayout bool, limit time.Duration) (context.Context, context.CancelFunc) {
+	if isLayout {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// takesModules reports whether the command's arguments are MODULEs instead of PROVIDERs.
+func (cmd *command) takesModules() bool {
+	return strings.HasPrefix(cmd.c.Command.HelpName, "module ")
+}
+
+// completedRepository opens the repository of a PROVIDER or MODULE without a version, and
+// reports whether it is an image layout.
+func (cmd *command) completedRepository(name string) (repo repository.Reader, isLayout bool, err error) {
+	var ref template.Reference
+	isModule := module.IsReference(name) || cmd.takesModules()
+	switch {
+	case module.IsReference(name):
+		ref, err = moduleRepository(provider.ModuleAddress(name))
+	case isModule:
+		ref, _, err = cmd.findModule(name)
+	default:
+		var a provider.Address
+		var t template.Template
+		if a, err = provider.ParseAddress(name); err == nil {
+			t, err = cmd.completedTemplate(a)
+		}
+		if err == nil {
+			ref, err = t.Repository(a)
+		}
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	repo, err = cmd.open(ref)
+	if isModule && err == nil {
+		repo = repository.ModuleReader(repo)
+	}
+	return repo, ref.IsLayout(), err
+}
+
+// completedTemplate returns the template of the repositories in which PROVIDERs are
+// completed: --from or, if it isn't set or specifies a network mirror, --to. Without
+// these flags, it returns the template of the first oci_mirror in the CLI configuration
+// that matches a provider. The zero value of the provider matches any oci_mirror.
+func (cmd *command) completedTemplate(a provider.Address) (template.Template, error) {
+	m, found := cmd.config.FirstOCIMirror()
+	switch {
+	case cmd.from != (template.Template{}):
+		return cmd.from, nil
+	case cmd.c.String("to") != "":
+		return repositoryTemplate(cmd.c, "to")
+	case cmd.fromURL != nil || !found:
+		return template.Template{}, missingTemplate("from")
+	case a == (provider.Address{}):
+		return m.Template, nil
+	}
+	_, m, err := cmd.mirrorOf(a)
+	return m.Template, err
 }

@@ -55,6 +55,8 @@ func TestFlagValues(t *testing.T) {
 			want = "text json markdown sarif"
 		case flag == "lock --output":
 			want = "text json sarif github"
+		case slices.Contains(name, "--color"):
+			want = "auto always never"
 		case slices.Contains(name, "--attestations"):
 			want = "fetch require"
 		case slices.Contains(name, "--signatures"):
@@ -99,7 +101,7 @@ func TestArguments(t *testing.T) {
 		commandline.Nothing:     {"serve", "cache info", "cache prune", "version"},
 		commandline.Programs:    {"exec"},
 		commandline.Providers: {
-			"mirror", "copy", "pull", "lock", "list", "verify", "promote", "deny", "gate run", "trust init", "bundle create", "bundle inventory",
+			"mirror", "copy", "module pull", "module list", "pull", "lock", "list", "verify", "promote", "deny", "gate run", "trust init", "bundle create", "bundle inventory",
 			"doctor",
 		},
 	}

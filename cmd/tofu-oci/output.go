@@ -69,7 +69,7 @@ func withReport(do func(*command) error) cli.ActionFunc {
 
 func newReport(c *cli.Context) (*report.Report, error) {
 	o := report.Options{
-		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), Version: thisBuild().Version, Format: c.String("output"),
+		Stdout: c.App.Writer, Stderr: c.App.ErrWriter, Command: strings.TrimPrefix(c.Command.HelpName, "tofu-oci "), Version: thisBuild().Version, Format: c.String("output"), Color: c.String("color"),
 		Quiet: c.Bool("quiet"), Verbose: c.Bool("verbose"), DryRun: c.Bool("dry-run"), Events: c.String("events"), DigestFile: c.String("digest-file"),
 		Debug: stateOf(c.App).debug,
 	}

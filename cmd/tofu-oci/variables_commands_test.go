@@ -95,7 +95,7 @@ var simplest = []struct {
 // a Boolean value.
 var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "BY": "jane", "CACHE": "kept",
-	"CA_FILE": "ca.pem", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
+	"CA_FILE": "ca.pem", "COLOR": "never", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "H1": "skip", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
 	"LISTEN": "127.0.0.1:0", "LOCKFILE": "readonly", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "METRICS_LISTEN": "127.0.0.1:0",
 	"MIN_AGE": "3d", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
@@ -115,7 +115,7 @@ var plausible = map[string]string{
 var (
 	// shared contains flags that have the same meaning in all commands. They are tested
 	// only in combination with all other flags.
-	shared = []string{"ca-file", "client-cert", "client-key", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
+	shared = []string{"ca-file", "client-cert", "client-key", "color", "concurrency", "config", "debug", "plain-http", "quiet", "timeout", "token-realm", "verbose"}
 	// requiring maps variables to the variables that they require.
 	requiring = map[string]string{"TOFU_OCI_TLS_CERT": "TLS_KEY", "TOFU_OCI_TLS_KEY": "TLS_CERT", "TOFU_OCI_CLIENT_CERT": "CLIENT_KEY", "TOFU_OCI_CLIENT_KEY": "CLIENT_CERT", "TOFU_OCI_MODULES_PULL_THROUGH": "MODULES_FROM"}
 	// contradicting contains variables that mirror cannot combine.

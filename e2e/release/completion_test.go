@@ -30,10 +30,13 @@ var completed = []struct {
 	{line: "tofu-oci mirror --output=js", all: []string{"json"}},
 	{line: "tofu-oci mirror hashicorp/null --to x/{type} --check-level ma", all: []string{"manifests"}},
 	{line: "tofu-oci mirror "}, // PROVIDER, but no repository
-	{line: "tofu-oci pull --from oci-layout:mirror/{namespace}/{type} acme/", all: []string{"acme/widget", "acme/window"}},
-	{line: "tofu-oci pull acme/widget --from oci-layout:mirror/{namespace}/{type} acme/wid", all: []string{"acme/widget"}},
-	{line: "tofu-oci bundle create --from oci-layout:mirror/{namespace}/{type} acme/window", all: []string{"acme/window"}},
-	{line: "tofu-oci list --from oci-layout:mirror/{namespace}/{type} acme/widget@1", all: []string{"1.0.0", "1.2.0"}},
+	{line: "tofu-oci pull --from 'oci-layout:mirror/{namespace}/{type}' acme/", all: []string{"acme/widget", "acme/window"}},
+	{line: "tofu-oci pull acme/widget --from 'oci-layout:mirror/{namespace}/{type}' acme/wid", all: []string{"acme/widget"}},
+	{line: "tofu-oci bundle create --from 'oci-layout:mirror/{namespace}/{type}' acme/window", all: []string{"acme/window"}},
+	{line: "tofu-oci list --from 'oci-layout:mirror/{namespace}/{type}' acme/widget@", all: []string{"1.0.0", "1.2.0", "2.0.0"}},
+	{line: "tofu-oci deny --to 'oci-layout:mirror/{namespace}/{type}' acme/widget@1", all: []string{"1.0.0", "1.2.0"}},
+	{line: "tofu-oci verify oci-layout:mirror/acme/widget@2", all: []string{"2.0.0"}},
+	{line: "tofu-oci module pull oci-layout:mirror/acme/widget@1.", all: []string{"1.0.0", "1.2.0"}},
 	{line: "tofu-oci mirror --to "}, // REPO
 	{line: "tofu-oci mirror --to cache -- --"},
 	{line: "tofu-oci lock --check --output ", all: []string{"github", "json", "sarif", "text"}},
@@ -58,7 +61,7 @@ func TestCompletion(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "places", "in.txt"), "")
 	write(t, filepath.Join(dir, "placement"), "")
-	writeLayout(t, filepath.Join(dir, "mirror", "acme", "widget"), "1.0.0", "1.2.0", "2.0.0")
+	writeLayout(t, filepath.Join(dir, "mirror", "acme", "widget"), "1.0.0", "1.2.0", "2.0.0", "pending-3.0.0", "1.1.0", "denied-1.1.0")
 	writeLayout(t, filepath.Join(dir, "mirror", "acme", "window"), "1.0.0")
 	for name, ask := range map[string]func(script string) *exec.Cmd{"bash": askBash, "zsh": askZsh, "fish": askFish} {
 		t.Run(name, func(t *testing.T) {

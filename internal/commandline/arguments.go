@@ -1,6 +1,7 @@
 package commandline
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,29 +73,40 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 	return ordered, c.variables(), err
 }
 
-// WantsJSON reports whether a command line requests JSON output, even if the command
-// line is otherwise invalid. It uses the last --output flag or, without the flag, the
-// environment variable.
-func WantsJSON(app *cli.App, args []string, getenv func(string) string) bool {
-	const json = "json"
-	format, command := "", (*cli.Command)(nil)
+// FlagValue returns the value of a flag even if the command line is otherwise invalid.
+// It returns the last value on the command line or, without the flag, the environment
+// variable. If the command doesn't have the flag, FlagValue returns "".
+func FlagValue(app *cli.App, args []string, getenv func(string) string, name string) (value string) {
+	c := commandLine{commands: app.Commands}
 	for i := 1; i < len(args) && args[i] != "--"; i++ {
-		name, value, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		switch {
-		case !isFlag(args[i]) && command == nil:
-			command = app.Command(args[i])
-		case !isFlag(args[i]) || name != "output" && name != "o":
-		case hasValue:
-			format = value
-		case i+1 < len(args):
-			format = args[i+1]
+		if !isFlag(args[i]) {
+			if c.isNamed() && c.command.Name == Exec { // the rest is another command line
+				break
+			}
+			if !c.isNamed() {
+				_ = c.name(args[i]) // if the command is unknown, the next argument can be one
+			}
+			continue
+		}
+		given, text, hasValue := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		flags := c.find(given)
+		if len(flags) > 0 && !isBoolean(flags[0]) && !hasValue && i+1 < len(args) {
+			i++
+			text = args[i]
+		}
+		if len(flags) > 0 && flags[0].Names()[0] == name {
+			value = text
 		}
 	}
-	if command == nil {
-		return format == json
+	variable := variableFor(name)
+	if c.command != nil {
+		flag := FlagNamed(c.command, name)
+		if flag == nil {
+			return ""
+		}
+		variable = VariableOf(c.command, flag)
 	}
-	flag := FlagNamed(command, "output")
-	return flag != nil && (format == json || format == "" && getenv(VariableOf(command, flag)) == json)
+	return cmp.Or(value, getenv(variable))
 }
 
 // isFlag reports whether an argument is a flag, or the "--" after the flags.
@@ -253,7 +265,7 @@ func (c *commandLine) checkArguments() error {
 	case kind == Nothing && n > 0:
 		return usagef("unexpected argument %q; see %s --help", c.rest[0], c.program())
 	// Don't print the arguments, because they can include a password.
-	case !slices.Contains([]Kind{Nothing, OneOf, Programs, Providers}, kind) && !isList && n > 1:
+	case !slices.Contains([]Kind{Nothing, OneOf, Programs}, kind) && !strings.Contains(words[0], "PROVIDER") && !isList && n > 1:
 		return usagef("got %d arguments: want one %s; see %s --help", n, strings.Trim(words[0], "[]"), c.program())
 	}
 	return nil

@@ -90,12 +90,12 @@ const (
 	Files       Kind = "files"       // file names
 	Directories Kind = "directories" // directory names
 	Programs    Kind = "programs"    // a program and its arguments
-	Providers   Kind = "providers"   // PROVIDERs in a repository; see [CompleteProviders]
+	Providers   Kind = "providers"   // PROVIDERs or MODULEs in a repository; see [CompleteProviders]
 	Nothing     Kind = "nothing"     // no value
 )
 
 // CompleteProviders is the first argument of the "completion" command when a completion
-// script requests completions for a PROVIDER. The next argument is the incomplete word.
+// script requests completions for a PROVIDER or MODULE, with or without a version. The next argument is the incomplete word.
 // The remaining arguments are the words before it, except the program.
 const CompleteProviders = "providers"
 

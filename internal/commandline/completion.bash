@@ -20,7 +20,7 @@ FUNCTION() {
 			fi
 		fi
 	done
-	[[ $current != [=@] ]] || current=''
+	[[ $current != [=@:] ]] || current=''
 
 	if [[ -z $awaited && -z $own && $current == -* ]]; then
 		kind=words
@@ -51,6 +51,7 @@ FUNCTION() {
 		for i in $(PROGRAM completion -- providers "$word" "${words[@]:1:${#words[@]} - 2}" 2>/dev/null); do
 			COMPREPLY+=("${i#"${word%"$current"}"}")
 		done
+		compopt -o nosort 2>/dev/null || true # versions are sorted; bash 4.4 and later
 		;;
 	files | directories | programs)
 		IFS=$'\n'

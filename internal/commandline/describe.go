@@ -13,6 +13,7 @@ import (
 var choices = map[string][]string{
 	"attestations": {"fetch", "require"},
 	"check-level":  {"tags", "index", "manifests", "blobs", "deep"},
+	"color":        {"auto", "always", "never"},
 	"h1":           {"auto", "skip", "verify"},
 	"lockfile":     {"readonly"},
 	"layout":       {"zip", "packed", "unpacked", "network"},
@@ -128,7 +129,7 @@ func describeFlag(c *cli.Command, f cli.DocGenerationFlag) Flag {
 		d.Values.Kind = Directories
 	case "OS_ARCH", "PLATFORM":
 		d.Values = Values{Kind: OneOf, Choices: commonPlatforms}
-	case "KIND", "LEVEL", "LAYOUT", "FORMAT", "MODE":
+	case "KIND", "LEVEL", "LAYOUT", "FORMAT", "MODE", "WHEN":
 		d.Values = Values{Kind: OneOf, Choices: ChoicesOf(f)}
 	}
 	return d
@@ -156,7 +157,7 @@ func arguments(c *cli.Command) Values {
 		return Values{Kind: OneOf, Choices: strings.Split(word, "|")}
 	case strings.HasPrefix(word, "PATH"), strings.HasPrefix(word, "FILE"), strings.HasPrefix(word, "DECLARATION"):
 		return Values{Kind: Files}
-	case strings.HasPrefix(word, "PROVIDER"):
+	case strings.HasPrefix(word, "PROVIDER"), strings.HasPrefix(word, "MODULE"):
 		return Values{Kind: Providers}
 	case word == "DIR":
 		return Values{Kind: Directories}

@@ -75,7 +75,7 @@ func (p Program) fishArguments(c Command) string {
 	case Free, Nothing:
 		return ""
 	case Providers:
-		return "-a " + fishQuoted("("+p.Name+" completion -- providers (commandline -ct) (commandline -opc)[2..] 2>/dev/null)")
+		return "-k -a " + fishQuoted("("+p.Name+" completion -- providers (commandline -ct) (commandline -opc)[2..] 2>/dev/null)")
 	case Programs:
 		skip := []string{fmt.Sprintf("--fcs-skip=%d", 1+len(c.Path))}
 		for _, f := range c.Flags {

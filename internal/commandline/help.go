@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
 const (
@@ -33,7 +35,7 @@ const (
 
 // commonFlags contains the flags of almost all commands that connect to registries.
 // "help flags" describes them once.
-var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "debug", "help"}
+var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "color", "debug", "help"}
 
 // fewCommonFlags is the number of common flags up to which a command's help describes
 // them itself.
@@ -158,23 +160,23 @@ func writeEntry(b *strings.Builder, column, width int, term, description string)
 		fmt.Fprintf(b, "  %s\n", left)
 		left = ""
 	}
-	for _, line := range wrap(description, width-column) {
+	for _, line := range text.Wrap(description, width-column, "") {
 		fmt.Fprintf(b, "  %-*s%s\n", column-2, left, line)
 		left = ""
 	}
 }
 
-// wrapText wraps the paragraphs of text. It keeps indented lines unchanged.
-func wrapText(text string, width int) string {
+// wrapText wraps the given paragraphs. It keeps indented lines unchanged.
+func wrapText(paragraphs string, width int) string {
 	var b strings.Builder
 	var paragraph []string
 	flush := func() {
 		if len(paragraph) > 0 {
-			b.WriteString(strings.Join(wrap(strings.Join(paragraph, " "), min(width, maxParagraph)), "\n") + "\n")
+			b.WriteString(strings.Join(text.Wrap(strings.Join(paragraph, " "), min(width, maxParagraph), ""), "\n") + "\n")
 			paragraph = nil
 		}
 	}
-	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(paragraphs), "\n") {
 		if line != "" && line[0] != ' ' {
 			paragraph = append(paragraph, line)
 			continue
@@ -184,21 +186,4 @@ func wrapText(text string, width int) string {
 	}
 	flush()
 	return b.String()
-}
-
-// wrap splits text between words into lines of at most width characters.
-func wrap(text string, width int) []string {
-	lines := []string{""}
-	for word := range strings.FieldsSeq(text) {
-		last := len(lines) - 1
-		switch {
-		case lines[last] == "":
-			lines[last] = word
-		case len(lines[last])+1+len(word) <= width:
-			lines[last] += " " + word
-		default:
-			lines = append(lines, word)
-		}
-	}
-	return lines
 }

@@ -36,7 +36,7 @@ const zshProviders = `
 __%[1]s-providers() {
 	local -a providers
 	providers=(${(f)"$(%[1]s completion -- providers "$PREFIX" "$@" "${(@Q)words[1,CURRENT-1]}" 2>/dev/null)"})
-	compadd -S '' -a providers
+	compadd -V providers -S '' -a providers
 }
 `
 

@@ -101,7 +101,7 @@ func (o *Report) ListHistory(records []repository.DecisionRecord) error {
 	for _, i := range items {
 		rows = append(rows, i.row())
 	}
-	return printItems(o, "list-history", items, none{}, o.table(rows))
+	return printItems(o, "list-history", items, none{}, fit(o.table(rows), o.columns))
 }
 
 // Decided reports the result of promote or deny.
@@ -197,7 +197,7 @@ func (o *Report) ListPending(lists []approval.Listed, unknown []string, several 
 	if len(rows) == 0 && !o.json {
 		o.Note("no pending, denied, or pruned releases")
 	}
-	return printItems(o, "list-pending", items, repositorySummary{unknown}, o.table(rows))
+	return printItems(o, "list-pending", items, repositorySummary{unknown}, fit(o.table(rows), o.columns))
 }
 
 func pendingRemark(e approval.Entry) string {

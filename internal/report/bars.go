@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -46,6 +47,14 @@ func columnsOf(w io.Writer) int {
 		return 0
 	}
 	return columns
+}
+
+// listColumns returns the width of result lists on w, or 0 if w is not a terminal.
+func listColumns(w io.Writer) int {
+	if f, isFile := w.(*os.File); isFile && term.IsTerminal(int(f.Fd())) {
+		return cmp.Or(columnsOf(f), unknownColumns)
+	}
+	return 0
 }
 
 // lineStart moves the cursor to the first column. The library for progress bars assumes

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func (o *Report) BundleInspected(m bundle.Manifest) error {
 		rows = append(rows, cells(i.Provider, strings.Join(i.Versions, ", "), Size(i.Size)))
 	}
 	text := o.table(rows) + fmt.Sprintf("%s, %s, created by %s\n", Counted(m.Parts, "part"), Size(summary.Size), m.Tool)
-	return printItems(o, "bundle", items, summary, text)
+	return printItems(o, "bundle", items, summary, fit(text, o.columns))
 }
 
 // BundleVerified prints the problems that were found in a bundle.
@@ -81,10 +80,13 @@ func (o *Report) BundleVerified(m bundle.Manifest, problems []error) error {
 	for _, p := range problems {
 		findings = append(findings, finding.New(finding.Error, "bundle-damaged", p.Error(), finding.Remedy{Hint: "transfer the part again"}))
 	}
-	verified := fmt.Sprintf("verified %s and %s\n", Counted(m.Parts, "part"), Counted(len(m.Content), "file"))
-	err := printChecked(o, "bundle-verify", findings, findings, "", verified)
-	if exit, ok := errors.AsType[*explain.ExitError](err); ok {
-		exit.Code = explain.ExitUnverified
+	text := ""
+	if len(findings) == 0 {
+		text = fmt.Sprintf("verified %s and %s\n", Counted(m.Parts, "part"), Counted(len(m.Content), "file"))
+	}
+	err := printFindings(o, "bundle-verify", findings, countFindings(findings), found{findings: findings}, text)
+	if err == nil && len(findings) > 0 {
+		return &explain.ExitError{Code: explain.ExitUnverified}
 	}
 	return err
 }

@@ -65,7 +65,7 @@ func (o *Report) CacheInfo(dir string, entries []store.Entry) error {
 		d.OldestUse, d.NewestUse = dateText(entries[0].Used), dateText(entries[len(entries)-1].Used)
 		rows = append(rows, cells("oldest use", d.OldestUse), cells("newest use", d.NewestUse))
 	}
-	return printItems(o, "cache", []cacheDescription{d}, none{}, o.table(rows))
+	return printItems(o, "cache", []cacheDescription{d}, none{}, fit(o.table(rows), o.columns))
 }
 
 // CachePruned prints the entries that were removed from a cache.
@@ -85,5 +85,5 @@ func (o *Report) CachePruned(dir string, p store.Pruned) error {
 	}
 	add(p.Removed, action, false)
 	add(p.InUse, "in use", true)
-	return printItems(o, "cache-prune", items, summary, o.table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, summary.Removed, summary.Kept))
+	return printItems(o, "cache-prune", items, summary, fit(o.table(rows)+fmt.Sprintf("%s %s; kept %s\n", action, summary.Removed, summary.Kept), o.columns))
 }

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -23,7 +24,17 @@ func TestColors(t *testing.T) {
 		{"hashicorp/null 3.2.4 would be replaced x\n", "hashicorp/null 3.2.4 would be<33> replaced</> x\n"},
 		{"2 created, 1 unchanged, 1 failed · 41 s\n", "2<32> created</>, 1<2> unchanged</>, 1<31> failed</> · 41 s\n"},
 		{"dry run: 1 repaired · 0.0 s\n", "dry run: 1<32> repaired</> · 0.0 s\n"},
+		{"plan: 3 to mirror, 2 held back\n", "plan: 3 to mirror, 2<33> held</> back\n"},
+		{"2 releases: 0 errors, 12 warnings, 1 note\n", "2 releases: 0 errors, 12<33> warnings</>, 1 note\n"},
+		{"vpc 1.0.0 created oci-layout:vpc:1.0.0\n", "vpc 1.0.0<32> created</> oci-layout:vpc:1.0.0\n"},
+		{"a/.terraform.lock.hcl unchanged\n  a/b 1.0.0  1 h1\n", "a/.terraform.lock.hcl<2> unchanged</>\n  a/b 1.0.0  1 h1\n"},
+		{"mirror  a/b 1.0.0  main  selected\nhold    a/b 1.1.0  main  too new\n", "<32>mirror</>  a/b 1.0.0  main  selected\n<33>hold</>    a/b 1.1.0  main  too new\n"},
+		{"1.0.0  denied   linux_amd64  denied by Bob\n1.1.0  pending  linux_amd64\n", "1.0.0  <31>denied</>   linux_amd64  denied by Bob\n1.1.0  <33>pending</>  linux_amd64\n"},
+		{"  deleting tags  doesn't work  affects deny\n  tag list        works\n", "  deleting tags  <31>doesn't work</>  affects deny\n  tag list        <32>works</>\n"},
+		{"1 part, 147.4 kB, created by tofu-oci\n", "1 part, 147.4 kB, created by tofu-oci\n"},
+		{"no pending releases\n", "no pending releases\n"},
 		{"  the file failed/created.zip was created\n", "  the file failed/created.zip was created\n"},
+		{`{"what":"mirroring a/b 1.0.0 failed","count":"1  failed  "}` + "\n", `{"what":"mirroring a/b 1.0.0 failed","count":"1  failed  "}` + "\n"},
 	} {
 		var b strings.Builder
 		if n, err := io.WriteString(colorWriter{&b}, test.text); n != len(test.text) || err != nil {
@@ -36,40 +47,58 @@ func TestColors(t *testing.T) {
 	}
 }
 
-// TestColored checks that only terminals are colored, and only without $NO_COLOR.
-func TestColored(t *testing.T) {
-	t.Setenv("TERM", "xterm")
-	t.Setenv("NO_COLOR", "")
+// TestColored checks that by default, only terminals are colored, and only without
+// $NO_COLOR, and that --color takes precedence.
+func TestColored(t *testing.T) { //nolint:paralleltest // the environment belongs to the process
 	_, terminal := openTerminal(t, 80, 20)
 	file, err := os.Open(os.DevNull)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	isColored := func(w io.Writer) bool { _, is := Colored(w).(colorWriter); return is }
-	if !isColored(terminal) || isColored(file) || isColored(io.Discard) {
-		t.Error("a terminal is not colored, or a different file is")
+	check := func(about, when string, wantTerminal, wantFile bool) {
+		t.Helper()
+		for w, want := range map[io.Writer]bool{terminal: wantTerminal, file: wantFile, io.Discard: wantFile} {
+			if _, is := Colored(w, when).(colorWriter); is != want {
+				t.Errorf("%s, --color %s: %T is colored: %v", about, when, w, is)
+			}
+		}
 	}
-	t.Setenv("NO_COLOR", "1")
-	if isColored(terminal) {
-		t.Error("the terminal is colored in spite of $NO_COLOR")
+	for _, variables := range []struct {
+		noColor, kind string
+		wantTerminal  bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"", "dumb", false}} {
+		t.Setenv("NO_COLOR", variables.noColor)
+		t.Setenv("TERM", variables.kind)
+		about := fmt.Sprintf("%+v", variables)
+		check(about, "", variables.wantTerminal, false)
+		check(about, ColorAuto, variables.wantTerminal, false)
+		check(about, ColorAlways, true, true)
+		check(about, ColorNever, false, false)
 	}
 }
 
-// TestFitted checks that the names in a table are shortened to the terminal's width.
-func TestFitted(t *testing.T) {
-	t.Parallel()
-	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
-	rows := []string{cells("linux_amd64", "9.1 MB", digest, "a sentence that is longer than the terminal"), cells("darwin_arm64", "size unknown", "–")}
-	o := &Report{}
-	if got := o.table(rows); !strings.Contains(got, digest) {
-		t.Errorf("a table for a file is shortened:\n%s", got)
-	}
-	for columns, want := range map[int]string{60: "sha256:01234567", 40: "sha256:0…9abcdef"} {
-		o.columns = columns
-		got := o.table(rows)
-		if !strings.Contains(got, want) || strings.Contains(got, digest) || !strings.Contains(got, "a sentence that is longer than the terminal\n") {
-			t.Errorf("%d columns:\n%s", columns, got)
+// TestStreamsColored checks that stdout and stderr are colored independently.
+func TestStreamsColored(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	t.Setenv("NO_COLOR", "")
+	_, terminal := openTerminal(t, 80, 20)
+	for _, test := range []struct {
+		stdout, stderr         io.Writer
+		format                 string
+		wantStdout, wantStderr bool
+	}{
+		{terminal, io.Discard, Text, true, false}, {io.Discard, terminal, Text, false, true},
+		{terminal, terminal, JSON, false, true},
+	} {
+		o, err := New(Options{Stdout: test.stdout, Stderr: test.stderr, Format: test.format, Quiet: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, stdout := o.stdout.(colorWriter)
+		_, stderr := o.stderr.(colorWriter)
+		if stdout != test.wantStdout || stderr != test.wantStderr {
+			t.Errorf("%+v: stdout %v, stderr %v", test, stdout, stderr)
 		}
 	}
 }

@@ -14,7 +14,7 @@ func (o *Report) Doctor(r doctor.Report) error {
 	if r.Probe != nil {
 		text += o.probeText(*r.Probe)
 	}
-	return printChecked(o, "doctor", []doctor.Report{r}, r.Findings, text, "no findings\n")
+	return printChecked(o, "doctor", []doctor.Report{r}, r.Findings, text)
 }
 
 // checkResults contains the texts of the results of checks.

@@ -35,16 +35,16 @@ func printFindings[I, S any](o *Report, schema string, items []I, summary S, f f
 		_, err := io.WriteString(o.stdout, f.annotations())
 		return err
 	}
-	return printItems(o, schema, items, summary, f.text()+text)
+	return printItems(o, schema, items, summary, f.text(o.columns)+fit(text, o.columns))
 }
 
 // printChecked prints a text, followed by the findings of a check or, if there are no
-// findings, by the string none. If any finding has the severity error, it returns an
+// findings, by "no findings". If any finding has the severity error, it returns an
 // [explain.ExitError].
-func printChecked[I any](o *Report, schema string, items []I, findings []finding.Finding, text, none string) error {
+func printChecked[I any](o *Report, schema string, items []I, findings []finding.Finding, text string) error {
 	o.EndProgress()
-	if text += (found{findings: findings}).text(); len(findings) == 0 {
-		text += none
+	if text += (found{findings: findings}).text(0); len(findings) == 0 {
+		text += "no findings\n"
 	}
 	if err := printItems(o, schema, items, countFindings(findings), text); err != nil {
 		return err
@@ -82,8 +82,10 @@ func countFindings(findings []finding.Finding) (c findingCounts) {
 }
 
 // text returns a line for each finding, followed by the finding's indented remedy.
-// Consecutive findings about a release with the same remedy share the remedy.
-func (f found) text() string {
+// Consecutive findings about a release with the same remedy share the remedy. The lines
+// fit on a terminal with the given number of columns, except remedies, because they
+// contain commands to copy.
+func (f found) text(columns int) string {
 	var b strings.Builder
 	for i, one := range f.findings {
 		about := joinWords(one.Subject.Provider, one.Subject.Version, one.Subject.Platform)
@@ -93,7 +95,7 @@ func (f found) text() string {
 		if about != "" {
 			about += ": "
 		}
-		fmt.Fprintf(&b, "%s: %s [%s]\n", one.Severity, Continued(about+one.Message), one.Code)
+		b.WriteString(fit(fmt.Sprintf("%s: %s [%s]\n", one.Severity, Continued(about+one.Message), one.Code), columns))
 		if i+1 < len(f.findings) && one.Version != "" && sharesRemedy(one, f.findings[i+1]) {
 			continue
 		}

@@ -91,7 +91,7 @@ func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, 
 		}
 		rows = append(rows, cells(kind, e.Name, Size(e.Size), e.MediaType, e.Platform))
 	}
-	return printItems(o, "list-release", []releaseItem{i}, none{}, joinLines(lines)+o.table(rows))
+	return printItems(o, "list-release", []releaseItem{i}, none{}, fit(joinLines(lines)+o.table(rows), o.columns))
 }
 
 // providerItem is an item that list prints if no PROVIDER is specified.
@@ -144,7 +144,7 @@ func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown
 	if len(items) == 0 {
 		o.Note("no modules in the repositories of %s", from)
 	}
-	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, o.table(rows))
+	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, fit(o.table(rows), o.columns))
 }
 
 // Unknown prints a note about the repositories whose provider is unknown, and returns

@@ -101,7 +101,7 @@ func (o *Lock) Locked(c lock.Change, failure error) error {
 	if o.json {
 		return nil
 	}
-	_, err := io.WriteString(o.resultWriter(), Printable(f.File+" "+f.Status+"\n"+strings.Join(lines, "")+f.Diff))
+	_, err := io.WriteString(o.resultWriter(), Printable(fit(f.File+" "+f.Status+"\n"+strings.Join(lines, ""), o.columns)+f.Diff))
 	return err
 }
 

@@ -89,5 +89,5 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 	if err := o.writeDigests(); err != nil {
 		return err
 	}
-	return printItems(o, "module", []ModuleItem{i}, none{}, line+"\n"+o.table(rows))
+	return printItems(o, "module", []ModuleItem{i}, none{}, fit(line+"\n"+o.table(rows), o.columns))
 }

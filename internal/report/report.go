@@ -43,7 +43,9 @@ type Options struct {
 	// Version is the version of tofu-oci.
 	Version string
 	// Format is the output format. If empty, Text is used.
-	Format         string
+	Format string
+	// Color is the value of --color. If empty, ColorAuto is used.
+	Color          string
 	Quiet, Verbose bool
 	DryRun         bool
 	// Events and DigestFile are the values of --events and --digest-file.
@@ -60,7 +62,8 @@ type Report struct {
 	Options
 	stdout, stderr io.Writer
 	json           bool
-	// columns is the width of stdout if text is printed to a terminal, or 0.
+	// columns is the width of stdout if text is printed to a terminal, or 0. Result lists
+	// are made to fit.
 	columns int
 
 	mu      sync.Mutex
@@ -105,9 +108,9 @@ type result interface {
 // New returns a command's report. It returns an error if the events file can't be
 // opened.
 func New(options Options) (*Report, error) {
-	o := &Report{Options: options, stdout: options.Stdout, stderr: Colored(options.Stderr), json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
+	o := &Report{Options: options, stdout: options.Stdout, stderr: Colored(options.Stderr, options.Color), json: options.Format == JSON, printedHints: map[string]bool{}, run: newRun()}
 	if options.Format == "" || options.Format == Text {
-		o.stdout, o.columns = Colored(options.Stdout), columnsOf(options.Stdout)
+		o.stdout, o.columns = Colored(options.Stdout, options.Color), listColumns(options.Stdout)
 	}
 	if o.Events != "" {
 		events, err := openEvents(o.Events, o)
@@ -190,7 +193,7 @@ func (o *Report) done(i Item, text string) {
 	defer o.mu.Unlock()
 	o.results = append(o.results, i)
 	if !o.json {
-		_, _ = io.WriteString(o.resultWriter(), Printable(text))
+		_, _ = io.WriteString(o.resultWriter(), Printable(fit(text, o.columns)))
 	}
 }
 
@@ -215,7 +218,7 @@ func (o *Report) Finish() error {
 			return err
 		}
 	} else if o.plan != nil {
-		_, _ = fmt.Fprintln(o.stdout, o.plan)
+		_, _ = io.WriteString(o.stdout, fit(o.plan.String()+"\n", o.columns))
 	}
 	err := explain.Items(len(o.results)-len(o.errors)-counts(o.results)[outcome.StatusHeld], o.errors)
 	if err == nil && slices.ContainsFunc(o.direct, func(c module.NonRegistryCall) bool { return c.IsUnresolved }) {
@@ -306,7 +309,7 @@ func (o *Report) EndProgress() {
 	o.run.notify(displayClosed{})
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.stderr = Colored(o.Stderr)
+	o.stderr = Colored(o.Stderr, o.Color)
 }
 
 // FinishRun finishes a run with several releases. With --fail-fast, it prints the

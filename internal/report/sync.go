@@ -119,7 +119,7 @@ func (o *Sync) Finish(problems []error, err error) error {
 	default:
 		o.Note("%s", o.line())
 	}
-	if failed := printItems(o.Report, "sync", o.Document.Items, o.Document.Summary, text); failed != nil {
+	if failed := printItems(o.Report, "sync", o.Document.Items, o.Document.Summary, fit(text, o.columns)); failed != nil {
 		return failed
 	}
 	if len(o.Document.Summary.Problems) > 0 {
@@ -205,7 +205,7 @@ func (o *Report) probedText(probes []ProbedTarget) string {
 			fmt.Fprintf(&text, "target %s: not probed: %s\n", t.Target, t.Skipped)
 			continue
 		}
-		fmt.Fprintf(&text, "target %s\n%s%s", t.Target, o.probeText(*t.Probe), found{findings: t.Findings}.text())
+		fmt.Fprintf(&text, "target %s\n%s%s", t.Target, o.probeText(*t.Probe), found{findings: t.Findings}.text(0))
 	}
 	return text.String()
 }

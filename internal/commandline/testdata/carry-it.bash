@@ -56,7 +56,7 @@ _carry_it() {
 			fi
 		fi
 	done
-	[[ $current != [=@] ]] || current=''
+	[[ $current != [=@:] ]] || current=''
 
 	if [[ -z $awaited && -z $own && $current == -* ]]; then
 		kind=words
@@ -87,6 +87,7 @@ _carry_it() {
 		for i in $(carry-it completion -- providers "$word" "${words[@]:1:${#words[@]} - 2}" 2>/dev/null); do
 			COMPREPLY+=("${i#"${word%"$current"}"}")
 		done
+		compopt -o nosort 2>/dev/null || true # versions are sorted; bash 4.4 and later
 		;;
 	files | directories | programs)
 		IFS=$'\n'

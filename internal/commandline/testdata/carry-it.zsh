@@ -4,7 +4,7 @@
 __carry-it-providers() {
 	local -a providers
 	providers=(${(f)"$(carry-it completion -- providers "$PREFIX" "$@" "${(@Q)words[1,CURRENT-1]}" 2>/dev/null)"})
-	compadd -S '' -a providers
+	compadd -V providers -S '' -a providers
 }
 
 _carry-it() {
