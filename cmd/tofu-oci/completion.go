@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,9 +43,9 @@ func completion(c *cli.Context) error {
 }
 
 // completeProviders prints the PROVIDERs or MODULEs that start with a word, or their
-// versions, one per line. args are the command and the flags before the word. They determine the repositories. If the
-// repositories can't be read in time, it prints nothing, because an error message would
-// garble the command line.
+// versions, one per line. args are the command and the flags before the word, which
+// determine the repositories. If the repositories can't be read in time, it prints
+// nothing, because an error message would garble the command line.
 func completeProviders(ctx context.Context, w io.Writer, word string, args []string, limit time.Duration) {
 	app := newApp(io.Discard, io.Discard)
 	ordered, _, err := commandline.Read(app, append([]string{app.Name}, args...), os.Getenv)
@@ -74,7 +75,7 @@ func (cmd *command) completions(ctx context.Context, word string, limit time.Dur
 		}
 		ctx, cancel := withLimit(ctx, isLayout, limit)
 		defer cancel()
-		return catalog.CompleteVersions(ctx, repo, word)
+		return catalog.CompleteVersions(ctx, repo, word, slices.Contains([]string{"promote", "deny"}, cmd.c.Command.Name))
 	}
 	if cmd.takesModules() {
 		t, err := moduleTemplate(cmd.c, "from")
@@ -94,7 +95,7 @@ func (cmd *command) completions(ctx context.Context, word string, limit time.Dur
 	return catalog.Complete(ctx, t, word, cmd.catalogOptions())
 }
 
-// withLimit returns a context that ends after the limit, unless an image layout is read.
+// withLimit returns a context that expires after the limit or, for an image layout, never.
 func withLimit(ctx context.Context, isLayout bool, limit time.Duration) (context.Context, context.CancelFunc) {
 	if isLayout {
 		return context.WithCancel(ctx)

@@ -44,14 +44,19 @@ func CompleteModules(ctx context.Context, t template.ModuleTemplate, word string
 	return startingWith(word, found), err
 }
 
-// CompleteVersions returns the released versions in a repository, newest first. word is
-// a provider or module, "@", and the start of a version. Each result also contains the
-// provider or module. CompleteVersions returns at most 50 versions, and the error from
-// the repository. It reads only the list of tags.
-func CompleteVersions(ctx context.Context, repo repository.Reader, word string) (found []string, err error) {
+// CompleteVersions returns the released versions in a repository, newest first. If
+// pending is set, the pending versions precede them. word is a provider or module, "@",
+// and the start of a version. Each result also contains the provider or module.
+// CompleteVersions returns at most 50 versions, and the error from the repository. It
+// reads only the list of tags.
+func CompleteVersions(ctx context.Context, repo repository.Reader, word string, pending bool) (found []string, err error) {
 	name, _, _ := strings.Cut(word, "@")
 	tags, err := repo.Tags(ctx)
-	for _, v := range artifact.Tags(tags).Released() {
+	versions := artifact.Tags(tags).Released()
+	if pending {
+		versions = slices.Concat(artifact.Tags(tags).Undecided(), versions)
+	}
+	for _, v := range versions {
 		found = append(found, name+"@"+v.String())
 	}
 	found = startingWith(word, found)
