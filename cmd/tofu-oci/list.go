@@ -31,8 +31,8 @@ func listCommand() *cli.Command {
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
-// listing returns an action that replaces the default hint for missing versions, because
-// this hint suggests tofu-oci list.
+// listing returns an action that runs do, and replaces the default hint for missing
+// versions, which suggests tofu-oci list.
 func listing(do func(*command) error) func(*command) error {
 	return func(cmd *command) error {
 		err := do(cmd)

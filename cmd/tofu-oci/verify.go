@@ -130,7 +130,8 @@ func launchFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "launch", Category: commandline.GroupOperation, Usage: "start the provider for the current platform"}
 }
 
-// launcher returns a function that starts a package and prints a summary of its schema.
+// launcher returns a function that starts the provider in a package and prints a summary
+// of its schema.
 func (cmd *command) launcher(src provider.Source) func(context.Context, provider.Package) error {
 	return func(ctx context.Context, p provider.Package) error {
 		cmd.out.Debug.Log("program", "package", p.Filename)

@@ -110,7 +110,7 @@ func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Import
 	}))
 }
 
-// withdraw denies the versions that the sender denies and that the targets have.
+// withdraw denies the versions that the sender denies in the targets.
 func (i *importer) withdraw(ctx context.Context, target func(provider.Address) (repository.Repository, publish.Options, error), report func(mirror.Result)) error {
 	for _, r := range i.bundle.Manifest.Repositories {
 		for _, t := range r.Tags {
@@ -125,7 +125,7 @@ func (i *importer) withdraw(ctx context.Context, target func(provider.Address) (
 			v := denied[0]
 			record, err := i.withdrawOne(ctx, repo, r.address, v, o)
 			if record == nil && err == nil {
-				continue // the target doesn't have the version
+				continue // the target already has the denial
 			}
 			result := mirror.Result{
 				Item: mirror.Item{Requirement: provider.Requirement{Address: r.address, Constraint: provider.ExactConstraint(v)}, Version: v}, Repository: repo.String(),

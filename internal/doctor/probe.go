@@ -34,7 +34,7 @@ type Probe struct {
 	registry string
 }
 
-// Check is the result of one check of a [Probe].
+// Check is the result of one of the checks of a [Probe].
 type Check struct {
 	Name   string      `json:"name"`
 	Result CheckResult `json:"result"`

@@ -47,7 +47,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Tags with similar problems that are not listed: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Similar problems affect more tags, which are not listed: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
 	}
 	return findings
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // errLeft is returned for a package that is left to the user's configuration.
-var errLeft = errors.New("the package is already installed through the CLI configuration")
+var errLeft = errors.New("the CLI configuration already provides the package")
 
 // fetch downloads a package from the source into the store. refused is the reason the
 // package in the store was rejected, or nil. If the source's metadata can't be read,

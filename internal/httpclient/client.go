@@ -1,5 +1,5 @@
 // Package httpclient creates the HTTP client for origin registries and OCI registries.
-// The client limits the time without progress, retries temporary failures, and sends
+// The client aborts requests that make no progress, retries temporary failures, and sends
 // credentials only to the intended host.
 package httpclient
 

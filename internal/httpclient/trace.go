@@ -139,7 +139,7 @@ func (a *ResponseEvent) describe(resp *http.Response, sent text.Secrets) {
 	}
 }
 
-// tracedBody counts the bytes of a body and reports the body's end.
+// tracedBody counts the bytes that are read from a body, and reports when it ends.
 type tracedBody struct {
 	io.ReadCloser
 	number uint64

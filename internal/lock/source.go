@@ -71,8 +71,8 @@ func (s *lockedSource) Versions(ctx context.Context, a provider.Address) ([]prov
 	return provider.NewestFirst(versions), nil
 }
 
-// Release returns a selected version. It returns errors from the inner source,
-// [ErrNotLocked], and a *[HashError] for each package that matches no hash.
+// Release returns a selected version. It returns the inner source's errors, [ErrNotLocked],
+// or a *[HashError] for each package that matches no hash.
 func (s *lockedSource) Release(ctx context.Context, a provider.Address, v provider.Version, only ...provider.Platform) (provider.Release, error) {
 	selected, err := s.locked.find(a, v)
 	switch {

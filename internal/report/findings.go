@@ -193,8 +193,8 @@ func (f found) annotations() string {
 	return b.String()
 }
 
-// forGitHub escapes a workflow command's message or property. An escaped text can
-// neither end the command nor start a new command.
+// forGitHub escapes a workflow command's message or property. Escaped text can
+// neither end the command nor start a new one.
 func forGitHub(text string, property bool) string {
 	text = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(Printable(text))
 	if property {

@@ -12,8 +12,8 @@ import (
 // [module.Address.InRegistry]. See [provider.Address.IsRegistryModule]. If the address of
 // a release is unknown, its host is empty.
 
-// parseAddress parses the address of a provider or module. For a module, exact has the
-// capitalization of the text, because names in a module registry are case-sensitive.
+// parseAddress parses the address of a provider or module. For a module, exact
+// preserves the capitalization of the text, because module registries are case-sensitive.
 // If the text is invalid, the addresses are unknown.
 func parseAddress(text string, isModule bool) (a, exact provider.Address, err error) {
 	if !isModule {

@@ -19,7 +19,7 @@ func Rules() []finding.Rule {
 		{Code: "blob-size", Means: "A blob does not have the size that its manifest specifies."},
 		{Code: "blob-damaged", Means: "A blob does not match its digest."},
 		{Code: "zip-refused", Means: "A zip matches its digest, but tofu-oci refuses to unpack it."},
-		{Code: "executable-mode", Means: "A zip specifies a mode for its executable with which OpenTofu can't start it."},
+		{Code: "executable-mode", Means: "The file mode of the executable in a zip prevents OpenTofu from starting it."},
 		{Code: "name-differs", Means: "The file name of a zip contains a different type, version, or platform."},
 		{Code: "sums-missing", Means: "A package has no SHA256SUMS document."},
 		{Code: "sums-malformed", Means: "SHA256SUMS is malformed."},

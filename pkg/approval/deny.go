@@ -30,6 +30,9 @@ type DenyOptions struct {
 	Overwrite bool
 	// DryRun computes the result without writing anything.
 	DryRun bool
+	// copied, if not nil, is the denial of another repository, which is written even if the
+	// version doesn't exist.
+	copied *repository.DecisionRecord
 }
 
 // Deny writes the version's denial tag, and then deletes the version's tag and pending tag.
@@ -86,6 +89,11 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if d.options.DryRun {
 		return r, nil
 	}
+	if found.isAbsent {
+		if err := d.repo.PushManifest(ctx, artifact.Blob{Descriptor: found.subject.Descriptor, Bytes: found.subject.Bytes}); err != nil {
+			return r, err
+		}
+	}
 	record := found.record
 	if found.existing == nil {
 		if record, err = repository.TagDecision(ctx, d.repo, artifact.DeniedTag(d.version), packed); err != nil {
@@ -134,8 +142,10 @@ type deniable struct {
 	// pending and version are the releases that the pending tag and the version's tag
 	// point to. If a tag is missing, its release is the zero value.
 	pending, version repository.Inspection
-	// subject is the release that the denial refers to.
-	subject repository.Inspection
+	// subject is the release that the denial refers to. If isAbsent is set, it is
+	// [artifact.EmptyIndex], which doesn't exist yet.
+	subject  repository.Inspection
+	isAbsent bool
 	// existing is the earlier denial if Deny keeps it, or nil. record is its manifest.
 	existing *repository.DecisionRecord
 	record   artifact.Blob
@@ -185,6 +195,10 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	case f.subject.Exists():
 	case f.pending.Exists() || f.version.Exists():
 		return f, fmt.Errorf("%w: index %s is missing", ErrIncomplete, cmp.Or(f.pending.Digest, f.version.Digest))
+	case d.options.copied != nil:
+		empty, err := artifact.EmptyIndex(d.address, d.version)
+		f.subject, f.isAbsent = repository.Inspection{Descriptor: empty.Descriptor, Bytes: empty.Bytes}, true
+		return f, err
 	default:
 		return f, fmt.Errorf("%w: neither the tag %s nor the tag %s exists", provider.ErrVersionNotFound, artifact.Tag(d.version), artifact.PendingTag(d.version))
 	}
@@ -204,7 +218,9 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 // pack creates the denial, and describes it in the result.
 func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = subject.Packages(d.address, d.version)
-	denial.Packages = artifact.PackageDigests(r.Packages)
+	if denial.Packages = artifact.PackageDigests(r.Packages); len(r.Packages) == 0 && d.options.copied != nil {
+		denial.Packages = d.options.copied.Packages
+	}
 	packed, err := denial.Pack(subject.Descriptor, d.options.Signer)
 	r.Digest = packed.Manifest.Descriptor.Digest
 	r.Record = &repository.DecisionRecord{Decision: denial, Repository: d.repo.String(), Tag: r.Tag, Digest: r.Digest, Index: subject.Digest}

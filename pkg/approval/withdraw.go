@@ -13,20 +13,24 @@ import (
 
 // Withdraw denies a version in a repository because the repository that it was copied from
 // denies it, or because a declaration does. record is that denial. The new record contains
-// the same reason and person. If the repository doesn't have the version, or no longer has it because
-// of an earlier denial, denied is nil.
+// the same reason and person. If the repository doesn't have the version, a denial from
+// another repository is written anyway, so that no later run adds the version. If nothing
+// had to be written, denied is nil.
 //
 // If the tag of the version can't be deleted, the error wraps
 // [repository.ErrTagNotDeleted], because clients can still install the version. Withdraw
 // also returns the errors of [Deny].
 func Withdraw(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, record repository.DecisionRecord, o DenyOptions) (denied *repository.DecisionRecord, err error) {
 	o.Reason, o.By = record.Reason, record.By
+	if record.Tag != "" {
+		o.copied = &record
+	}
 	r, err := Deny(ctx, repo, a, v, o)
 	switch {
 	case errors.Is(err, provider.ErrVersionNotFound), err == nil && r.Status == publish.Unchanged:
 		return nil, nil
 	case err != nil:
-		return nil, fmt.Errorf("version is denied in %s, but not in %s: %w", record.Repository, repo, err)
+		return nil, fmt.Errorf("version is denied in %s, but denying it in %s failed: %w", record.Repository, repo, err)
 	case r.VersionTagError != nil:
 		return r.Record, fmt.Errorf("version is denied in %s, but its tag %s still exists in %s: %w", record.Repository, artifact.Tag(v), repo, r.VersionTagError)
 	case r.RecordError != nil:

@@ -31,7 +31,7 @@ const (
 	// MediaTypeSPDX and MediaTypeCycloneDX are the media types of SBOMs.
 	MediaTypeSPDX      = "application/spdx+json"
 	MediaTypeCycloneDX = "application/vnd.cyclonedx+json"
-	// MediaTypeInToto is the media type of provenance.
+	// MediaTypeInToto is the media type of provenance attestations.
 	MediaTypeInToto = "application/vnd.in-toto+json"
 	// MediaTypeSigstore is the media type of Sigstore bundles, which cosign and
 	// GitHub's attestations use.

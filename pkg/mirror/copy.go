@@ -36,7 +36,7 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// withdraw denies a version in the target if its source denies it and the target has it.
+// withdraw denies a version in the target if its source denies it and the target doesn't.
 // See [approval.Withdraw]. It returns the result and the error of the copy, extended by its
 // own.
 func (o Options) withdraw(ctx context.Context, from repository.Reader, to repository.Repository, p publish.Options, done publish.Result, err error) (publish.Result, error) {
@@ -49,7 +49,8 @@ func (o Options) withdraw(ctx context.Context, from repository.Reader, to reposi
 		return done, err
 	}
 	tags, unlisted := o.Publisher.Reader(to).Tags(ctx)
-	if has := slices.Contains(tags, artifact.Tag(done.Version)) || slices.Contains(tags, artifact.PendingTag(done.Version)); unlisted == nil && !has {
+	isLive := slices.Contains(tags, artifact.Tag(done.Version)) || slices.Contains(tags, artifact.PendingTag(done.Version))
+	if unlisted == nil && !isLive && slices.Contains(tags, artifact.DeniedTag(done.Version)) {
 		return done, err
 	}
 	withdrawn, failed := approval.Withdraw(ctx, to, done.Address, done.Version, *record, approval.DenyOptions{Aliases: p.Aliases, DryRun: p.DryRun, Signer: p.RecordSigner})

@@ -181,7 +181,7 @@ func (l location) directory(f fetched) (string, error) {
 		}
 	}
 	if len(found) != 1 {
-		return "", provider.Errorf(provider.NotFound, "%d directories in the package match the subdirectory %q, want one", len(found), l.subdir)
+		return "", provider.Errorf(provider.NotFound, "%d directories in the package match the subdirectory %q: want one", len(found), l.subdir)
 	}
 	return found[0], nil
 }

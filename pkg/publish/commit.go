@@ -112,7 +112,7 @@ func (c Candidate) check(ctx context.Context, repo repository.Reader) (s state, 
 
 // state is what a repository contains about a version, apart from its tag.
 type state struct {
-	// denial is the denial of the version, or nil.
+	// denial is the record that denies the version, or nil.
 	denial *repository.DecisionRecord
 	// pending is the content of the pending tag.
 	pending repository.Inspection

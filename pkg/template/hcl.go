@@ -111,7 +111,7 @@ func diagnosed(diags hcl.Diagnostics) *fault {
 		if text == "" {
 			text = d.Summary
 		}
-		f := &fault{problem: sentence(text)}
+		f := &fault{problem: fragment(text)}
 		if d.Subject != nil {
 			f.at = d.Subject.Start.Byte
 		}
@@ -120,9 +120,9 @@ func diagnosed(diags hcl.Diagnostics) *fault {
 	return &fault{problem: "is not a valid HCL template"}
 }
 
-// sentence converts HCL's message to a part of a sentence. The result is a single line
+// fragment converts an HCL message to a sentence fragment. The result is a single line
 // that starts with a lower-case letter and has no period.
-func sentence(s string) string {
+func fragment(s string) string {
 	s = strings.TrimSuffix(strings.Join(strings.Fields(s), " "), ".")
 	first, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToLower(first)) + s[size:]

@@ -37,7 +37,7 @@ type ruleBlock struct {
 	ApprovalKeys *hcl.Attribute `hcl:"approval_keys,optional"`
 }
 
-// ParseRules parses a trust file. The file contains blocks trust "PATTERN" in HCL 2's
+// ParseRules parses a trust file. The file contains trust "PATTERN" blocks in HCL 2's
 // native syntax. Unknown or duplicate arguments are errors, as are two blocks with the
 // same pattern. file is the file name in errors. Errors report all problems with their
 // positions, and have the kind [provider.Malformed].

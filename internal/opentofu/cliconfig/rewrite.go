@@ -42,7 +42,7 @@ type RewriteOptions struct {
 // blocks for OCI registries unless the field OCI of [RewriteOptions] is set. It keeps
 // unknown settings.
 //
-// The file can contain tokens. Rewrite returns the errors from [Read].
+// The file can contain tokens. Rewrite returns the same kinds of errors as [Read].
 func Rewrite(e Environment, files Files, m RewriteOptions) (text []byte, err error) {
 	defer recoverPanic("", &err)
 	w := rewriter{RewriteOptions: m, blocks: map[string][]placed{}}
@@ -79,7 +79,8 @@ type rewriter struct {
 	settings, protocols settings
 	// rest contains unknown blocks, which can be repeated.
 	rest []*ast.ObjectItem
-	// blocks maps block names to labeled blocks and to the default credentials.
+	// blocks contains the labeled blocks and the blocks with default credentials, by block
+	// type.
 	blocks          map[string][]placed
 	hasInstallation bool
 	methods         []*ast.ObjectItem

@@ -19,7 +19,7 @@ const (
 	// checkInterval is the minimum time between two checks of the files.
 	checkInterval = 2 * time.Second
 	// settleTime is the minimum time between two changes that guarantees different
-	// modification times. File systems have a resolution of up to two seconds.
+	// modification times. Some file systems round these times to two seconds.
 	settleTime = 2 * time.Second
 )
 

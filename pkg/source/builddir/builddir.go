@@ -121,8 +121,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(f, p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// path returns the path of a package's zip. ok is false if the package belongs to a
-// different source.
+// path returns the path of a package's zip, and reports whether the package belongs to
+// this source.
 func (s *Source) path(p provider.Package) (string, bool) {
 	path, ok := p.Locator.(dirLocator)
 	return string(path), ok
