@@ -119,8 +119,33 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 			text := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1)
 			cmd.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
 		}
+		cmd.warnKeyChanges(src, p, releases, verdicts)
 	}
 	return rule, err
+}
+
+// warnKeyChanges prints a warning about each of a provider's releases that isn't signed by
+// the key of the previous version, which is read from the source if it isn't selected.
+func (cmd *command) warnKeyChanges(src provider.Source, p trust.Policy, releases []provider.Release, verdicts []provider.Verdict) {
+	ctx, last := cmd.c.Context, releases[len(releases)-1]
+	versions, _ := src.Versions(ctx, last.Address) // without older versions, there is nothing to compare
+	for _, v := range provider.NewestFirst(versions) {
+		if v.Compare(last.Version) >= 0 {
+			continue
+		}
+		if previous, err := src.Release(ctx, last.Address, v); err == nil {
+			if _, found, err := p.PinSigners(ctx, last.Address, previous); err == nil {
+				releases, verdicts = append(releases, previous), slices.Concat(verdicts, found)
+			}
+		}
+		break
+	}
+	for i := range len(releases) - 1 {
+		if newer, older := verdicts[i].Fingerprint, verdicts[i+1].Fingerprint; older != "" && newer != older {
+			cmd.out.Warn("%s %s is not signed with the key of %s, which is %s; pin a new key only if the author confirms it, because an attacker might have signed the newer version",
+				releases[i].Address, releases[i].Version, releases[i+1].Version, older)
+		}
+	}
 }
 
 // trustFlags returns the flags of commands that verify signatures.

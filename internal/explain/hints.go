@@ -56,7 +56,7 @@ func Text(err error, hint string) string {
 		if e.Position != (stricthcl.Position{}) {
 			place = fmt.Sprintf(" (add the oci_mirror to the block at %s)", e.Position)
 		}
-		fmt.Fprintf(&text, "specify the repository with --to, or add this to the CLI configuration%s:\n%s", place, e.Block)
+		fmt.Fprintf(&text, "specify the repository with --from or --to, or add this to the CLI configuration%s:\n%s", place, e.Block)
 	}
 	if hint != "" {
 		fmt.Fprintf(&text, "hint: %s\n", hint)
@@ -212,7 +212,7 @@ var hints = []struct {
 	{isA[*mirror.TooYoungError], "if the origin registry provides no dates, specify exact versions such as hashicorp/null@3.2.4, use --lock-file, or omit --min-age"},
 	{isA[*provider.PlatformError], "select other platforms with --platform OS_ARCH"},
 	{errorIs(repository.ErrUntagged), "create the layout with tofu-oci copy, or with skopeo copy, oras copy, or regctl image copy and a tag; the program that created this layout, such as crane pull --format=oci, wrote no tags"},
-	{moreVersions, "list all versions with tofu-oci list PROVIDER"},
+	{moreVersions, "list all versions with tofu-oci list PROVIDER --from REPO"},
 	{errorIs(repository.ErrNoLayout), "check the path, which is relative to the current directory, and the template; mirror and publish create missing layouts"},
 	{fromProduct(anywhere, isWriting, isMissing), "check the host name and the repository template; if the registry requires repositories or projects to be created first, see --on-missing-repository"},
 	{isMissing, "check the host name, the repository template, and whether the provider has been mirrored; some registries return the same error if credentials are missing"},

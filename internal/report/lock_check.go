@@ -124,7 +124,7 @@ func (r *LockCheck) text() string {
 		text += fmt.Sprintf("hashes unknown to the repository: %d\n", r.summary.UnknownHashes)
 	}
 	if r.summary.UncheckedZips > 0 {
-		text += fmt.Sprintf("unchecked zips in origin registries: %d\n", r.summary.UncheckedZips)
+		text += fmt.Sprintf("unchecked zips in origin registries: %d; to check a mirror instead, use --from\n", r.summary.UncheckedZips)
 	}
 	return text
 }

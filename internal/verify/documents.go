@@ -143,7 +143,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 		verdict = refused.Verdict
 	}
 	remedy := a.rebuild()
-	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
+	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the author doesn't confirm the key, deny the version; if only the stored signature is wrong, " + remedy.Hint
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
 		remedy = finding.Remedy{

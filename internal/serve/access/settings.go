@@ -32,7 +32,7 @@ type Settings struct {
 	OCIModules, RedirectDownloads bool
 	// SyncResults lists the result files of sync apply that the pages show.
 	SyncResults []string
-	// URLSigningKey signs links to archives. The zero value is no key.
+	// URLSigningKey signs links to archives. If zero, the server creates a key.
 	URLSigningKey ArchiveKey
 }
 
