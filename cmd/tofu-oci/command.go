@@ -135,6 +135,9 @@ func (cmd *command) prepare() (err error) {
 	err = cmd.connect()
 	cmd.publishing.Aliases, cmd.publishing.Platforms = cmd.aliases, cmd.platforms
 	cmd.publishing.Gates, cmd.publishing.RecordSigner = cmd.gates.Option(), cmd.signer
+	if cmd.c.Bool("dry-run") && len(cmd.gates) > 0 {
+		cmd.out.Note("gates don't run with --dry-run, so they can still deny or hold versions that are listed here")
+	}
 	return err
 }
 

@@ -22,7 +22,7 @@ func doctorCommand() *cli.Command {
 		fromFlag("examine `REPO` as the source of an installation"),
 		toFlag("examine `REPO` as the target of a push"),
 		&cli.StringFlag{Name: "lock-file", Category: commandline.GroupSelection, Usage: "compare with the lock file `FILE`"},
-		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "examine this `PLATFORM`, OS_ARCH (default: the current one)"},
+		&cli.StringFlag{Name: "platform", Category: commandline.GroupSelection, Usage: "examine packages for `OS_ARCH` (default: the current platform)"},
 		aliasFlag(),
 		&cli.BoolFlag{Name: "probe", Category: commandline.GroupOperation, Usage: "push a temporary artifact to find out what the registry supports"},
 	}, networkFlags(), outputFlags())

@@ -140,6 +140,9 @@ func (cmd *command) warnKeyChanges(src provider.Source, p trust.Policy, releases
 		}
 		break
 	}
+	if len(releases) == 1 {
+		cmd.out.Note("no version before %s %s was found, so its key can't be compared with an earlier one", last.Address, last.Version)
+	}
 	for i := range len(releases) - 1 {
 		if newer, older := verdicts[i].Fingerprint, verdicts[i+1].Fingerprint; older != "" && newer != older {
 			cmd.out.Warn("%s %s is not signed with the key of %s, which is %s; pin a new key only if the author confirms it, because an attacker might have signed the newer version",

@@ -62,7 +62,7 @@ func NewStore(c cliconfig.Config, e Environment) (*Store, error) {
 		k.docker = filepath.Join(dir, "config.json")
 	}
 	if k.docker == "" {
-		return nil, errors.New("no directory found to store credentials in; set HOME or DOCKER_CONFIG")
+		return nil, errors.New("no directory for storing credentials; set HOME or DOCKER_CONFIG")
 	}
 	return k, nil
 }

@@ -82,7 +82,7 @@ func noteFinding(c cliconfig.Config, n cliconfig.Note) finding.Finding {
 	case cliconfig.NoteCacheDir:
 		f.Remedy = finding.Remedy{Command: "mkdir -p " + text.Quote(n.File)}
 	case cliconfig.NoteIgnored:
-		f.Hint = "delete the line at " + n.Position.String()
+		f.Hint = "correct or delete the line at " + n.Position.String()
 	case cliconfig.NoteObjects:
 		f.Severity = finding.Error
 		f.Hint = "write the value as an array:\n" + `"direct": [{ … }]`

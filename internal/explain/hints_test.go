@@ -18,7 +18,7 @@ func TestGateHints(t *testing.T) {
 	t.Parallel()
 	record := repository.DecisionRecord{Decision: artifact.Decision{Gate: "scan@0123456789ab", Verdict: artifact.VerdictDeny}}
 	for want, err := range map[string]error{
-		"exception with an expiry date": &repository.DeniedError{Record: record},
+		"change the gate's policy": &repository.DeniedError{Record: record},
 	} {
 		if hint := explain.Hint(err); !strings.Contains(hint, want) || strings.Contains(hint, "force") {
 			t.Errorf("got %q, want %q in it", hint, want)

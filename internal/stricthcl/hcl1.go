@@ -67,7 +67,7 @@ func (c *counter) open(line, column int) {
 	case c.depth > maxDepth:
 		problem = tooDeep
 	case c.opened > maxOpened:
-		problem = fmt.Sprintf("text exceeds %d blocks and lists", maxOpened)
+		problem = fmt.Sprintf("more than %d blocks and lists", maxOpened)
 	}
 	if problem != "" {
 		c.err = &Error{Position: Position{c.file, line, column}, Problem: problem}

@@ -56,9 +56,9 @@ func TestLimits(t *testing.T) {
 	}{
 		{"lists", native, "a = " + strings.Repeat("[", 65), "1:69: brackets are nested more than 64 levels deep"},
 		{"objects", native, strings.Repeat("\na {", 20_000), "66:3: brackets are nested more than 64 levels deep"},
-		{"blocks", native, strings.Repeat("a {}\n", 1025), "1025:3: text exceeds 1024 blocks and lists"},
+		{"blocks", native, strings.Repeat("a {}\n", 1025), "1025:3: more than 1024 blocks and lists"},
 		{"JSON", json, strings.Repeat("\n{\"a\":", 65), "66:1: brackets are nested more than 64 levels deep"},
-		{"JSON lists", json, `{"a":[` + strings.Repeat("[],", 5000), "text exceeds 1024 blocks and lists"},
+		{"JSON lists", json, `{"a":[` + strings.Repeat("[],", 5000), "more than 1024 blocks and lists"},
 		{"parentheses", hcl2Native, "a = " + strings.Repeat("(", 50_000), "1:69: brackets are nested more than 64 levels deep"},
 		{"templates", hcl2Native, "a = " + strings.Repeat(`"${`, 1000), "brackets are nested more than 64 levels deep"},
 		{"negations", hcl2Native, "a = " + strings.Repeat("!", 50_000), "1:261: expression exceeds 256 operators"},

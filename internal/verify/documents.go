@@ -143,7 +143,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 		verdict = refused.Verdict
 	}
 	remedy := a.rebuild()
-	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the author doesn't confirm the key, deny the version; if only the stored signature is wrong, " + remedy.Hint
+	remedy.Hint = "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the stored signature is wrong, " + remedy.Hint
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
 		remedy = finding.Remedy{
@@ -153,6 +153,8 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 		if a.address.IsModule() {
 			remedy = finding.Remedy{Hint: "push the module again with --sign-key FILE"}
 		}
+	case provider.TrustUntrusted, provider.TrustRevoked: // fetching the release again would accept it
+		remedy = finding.Remedy{Hint: "ask the author which key signs the release, and pin it in the trust file or specify it with --keyring; if the author doesn't confirm the key, deny the version"}
 	case provider.TrustUnknown: // if the key is missing, pinning doesn't help
 		remedy = finding.Remedy{Hint: "specify the author's public key with --keyring; if you published the release, publish it again with --keyring FILE, which adds the key to the release"}
 	}

@@ -23,7 +23,7 @@ func Rules() []finding.Rule {
 		{Code: "name-differs", Means: "The file name of a zip contains a different type, version, or platform."},
 		{Code: "sums-missing", Means: "A package has no SHA256SUMS document."},
 		{Code: "sums-malformed", Means: "SHA256SUMS is malformed."},
-		{Code: "sums-unlisted", Means: "SHA256SUMS does not list a zip."},
+		{Code: "sums-unlisted", Means: "A zip is missing from SHA256SUMS."},
 		{Code: "sums-differ", Means: "SHA256SUMS lists a different checksum for a zip."},
 		{Code: "document-unreadable", Means: "A document of the release cannot be read."},
 		{Code: "referrer-unreadable", Means: "A referrer of the release cannot be read."},
@@ -47,7 +47,7 @@ func Rules() []finding.Rule {
 		{Code: "tag-without-version", Means: "OpenTofu treats a tag as a version, but then requests a different tag."},
 		{Code: "tag-per-platform", Means: "OpenTofu treats a tag for a single platform as a version."},
 		{Code: "version-zero", Means: "OpenTofu never selects version 0.0.0."},
-		{Code: "tags-many", Means: "OpenTofu misinterprets more tags than the report lists."},
+		{Code: "tags-many", Means: "The report omits some of the tags that OpenTofu misinterprets."},
 	}
 	for _, t := range []provider.Trust{
 		provider.TrustExpired, provider.TrustUnpinned, provider.TrustUntrusted, provider.TrustRevoked,

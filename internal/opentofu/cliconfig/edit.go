@@ -2,6 +2,7 @@ package cliconfig
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"slices"
 
@@ -43,7 +44,12 @@ func (b Blocks) MergeFile(e Environment, name, place string, data []byte) (after
 	if err != nil {
 		return nil, err
 	}
-	return MergeHosts(name, after, b.Hosts)
+	after, err = MergeHosts(name, after, b.Hosts)
+	if conflict, is := errors.AsType[*MergeError](err); is && b.Template != nil { // print the other block, too
+		block, _ := MirrorBlock(*b.Template, b.Patterns)
+		conflict.Block = block + conflict.Block
+	}
+	return after, err
 }
 
 func mergeFile(e Environment, name, place string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {

@@ -182,6 +182,25 @@ func (r *reader) add(f file) {
 	r.installations()
 	r.logins()
 	r.defaultLogins()
+	r.unknownBlocks()
+}
+
+// blocks contains the names of the blocks that OpenTofu reads, including obsolete ones.
+var blocks = []string{
+	"credentials", "credentials_helper", "host", "oci_credentials", "oci_default_credentials", "provider_installation", "providers", "provisioners",
+	"registry_protocols",
+}
+
+// unknownBlocks adds a note about each block that OpenTofu ignores, such as a block with
+// a misspelled name.
+func (r *reader) unknownBlocks() {
+	for _, i := range r.items {
+		name := keyOf(i, 0)
+		_, isObject := i.Val.(*ast.ObjectType)
+		if isObject && !slices.ContainsFunc(blocks, func(known string) bool { return strings.EqualFold(known, name) }) {
+			r.note(NoteIgnored, r.at(i), "OpenTofu ignores the block %q; the blocks are %s", name, text.List(blocks, "and"))
+		}
+	}
 }
 
 func (r *reader) fail(at stricthcl.Position, format string, args ...any) {

@@ -130,7 +130,7 @@ func (b HostBlock) merge(name string, data []byte) ([]byte, error) {
 			problem := fmt.Sprintf("the file already has a host block for %s that was not written by tofu-oci or was changed later", b.Host)
 			return nil, &MergeError{f.at(block), problem, b.with(there).String()}
 		}
-		after = before[:start] + strings.TrimSuffix(b.String(), "\n") + before[start+len(written):]
+		after = before[:start] + strings.TrimSuffix(b.with(there).String(), "\n") + before[start+len(written):]
 	}
 	after = strings.ReplaceAll(after, "\n", newline)
 	// Check that the result has the intended meaning.
