@@ -61,7 +61,7 @@ func TestCheckConfig(t *testing.T) {
 			"write the block in the current syntax:\n  oci_mirror {\n    repository_template = \"ghcr.io/acme/${type}\"\n    include             = [\"registry.opentofu.org/hashicorp/*\"]\n  }\n",
 		},
 		"ignored": {block("direct {\n  excludes = []\n}"), []string{"warning argument-ignored"}, "correct or delete the line at t.tfrc:3:3"},
-		"unknown": {"provider_instalation {\n  direct {}\n}\n", []string{"warning argument-ignored", "note no-installation-block"}, "correct or delete the line at t.tfrc:1:1"},
+		"unknown": {"provider_setup {\n  direct {}\n}\n", []string{"warning argument-ignored", "note no-installation-block"}, "correct or delete the line at t.tfrc:1:1"},
 		"ambiguous": {
 			block("oci_mirror {\n  repository_template = \"ghcr.io/${namespace}/${type}\"\n  include = [\"hashicorp/*\", \"*/*/*\"]\n}"),
 			[]string{"warning template-ambiguous"},
