@@ -69,11 +69,11 @@ func (cmd *command) completions(ctx context.Context, word string, limit time.Dur
 		return nil, err
 	}
 	if name, _, hasVersion := strings.Cut(word, "@"); hasVersion {
-		repo, isLayout, err := cmd.completedRepository(name)
+		repo, err := cmd.completedRepository(name)
 		if err != nil {
 			return nil, err
 		}
-		ctx, cancel := withLimit(ctx, isLayout, limit)
+		ctx, cancel := withLimit(ctx, repo.Capabilities().Registry == "", limit)
 		defer cancel()
 		return catalog.CompleteVersions(ctx, repo, word, slices.Contains([]string{"promote", "deny"}, cmd.c.Command.Name))
 	}
@@ -86,7 +86,7 @@ func (cmd *command) completions(ctx context.Context, word string, limit time.Dur
 		defer cancel()
 		return catalog.CompleteModules(ctx, t, word, cmd.catalogOptions())
 	}
-	t, err := cmd.completedTemplate(provider.Address{})
+	t, err := cmd.completedTemplate()
 	if err != nil {
 		return nil, err
 	}
@@ -108,41 +108,42 @@ func (cmd *command) takesModules() bool {
 	return strings.HasPrefix(cmd.c.Command.HelpName, "module ")
 }
 
-// completedRepository opens the repository of a PROVIDER or MODULE without a version, and
-// reports whether it is an image layout.
-func (cmd *command) completedRepository(name string) (repo repository.Reader, isLayout bool, err error) {
-	var ref template.Reference
-	isModule := module.IsReference(name) || cmd.takesModules()
+// completedRepository opens the repository of a PROVIDER or MODULE without a version.
+func (cmd *command) completedRepository(name string) (repository.Reader, error) {
+	if cmd.takesModules() && !module.IsReference(name) {
+		ref, _, err := cmd.findModule(name)
+		if err != nil {
+			return nil, err
+		}
+		repo, err := cmd.open(ref)
+		if err != nil {
+			return nil, err
+		}
+		return repository.ModuleReader(repo), nil
+	}
+	if module.IsReference(name) {
+		return cmd.openSource(provider.ModuleAddress(name))
+	}
+	a, err := provider.ParseAddress(name)
 	switch {
-	case module.IsReference(name):
-		ref, err = moduleRepository(provider.ModuleAddress(name))
-	case isModule:
-		ref, _, err = cmd.findModule(name)
-	default:
-		var a provider.Address
-		var t template.Template
-		if a, err = provider.ParseAddress(name); err == nil {
-			t, err = cmd.completedTemplate(a)
-		}
-		if err == nil {
-			ref, err = t.Repository(a)
-		}
+	case err != nil:
+		return nil, err
+	case cmd.from != (template.Template{}):
+		return cmd.openSource(a)
+	case cmd.fromURL != nil && cmd.c.String("to") == "":
+		return nil, missingTemplate("from")
 	}
+	refs, err := cmd.targets([]provider.Requirement{{Address: a}})
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	repo, err = cmd.open(ref)
-	if isModule && err == nil {
-		repo = repository.ModuleReader(repo)
-	}
-	return repo, ref.IsLayout(), err
+	return cmd.open(refs[a])
 }
 
 // completedTemplate returns the template of the repositories in which PROVIDERs are
 // completed: --from or, if it isn't set or specifies a network mirror, --to. Without
-// these flags, it returns the template of the first oci_mirror in the CLI configuration
-// that matches a provider. The zero value of the provider matches any oci_mirror.
-func (cmd *command) completedTemplate(a provider.Address) (template.Template, error) {
+// these flags, it returns the template of the first oci_mirror in the CLI configuration.
+func (cmd *command) completedTemplate() (template.Template, error) {
 	m, found := cmd.config.FirstOCIMirror()
 	switch {
 	case cmd.from != (template.Template{}):
@@ -151,9 +152,6 @@ func (cmd *command) completedTemplate(a provider.Address) (template.Template, er
 		return repositoryTemplate(cmd.c, "to")
 	case cmd.fromURL != nil || !found:
 		return template.Template{}, missingTemplate("from")
-	case a == (provider.Address{}):
-		return m.Template, nil
 	}
-	_, m, err := cmd.mirrorOf(a)
-	return m.Template, err
+	return m.Template, nil
 }

@@ -55,7 +55,7 @@ func denyAction(cmd *command) error {
 	o := approval.DenyOptions{Reason: cmd.c.String("reason"), By: cmd.c.String("by"), Aliases: cmd.aliases, Overwrite: cmd.c.Bool("overwrite"), DryRun: cmd.c.Bool("dry-run"), Signer: cmd.signer}
 	result, err := approval.Deny(cmd.c.Context, repo, r.Address, v, o)
 	if errors.Is(err, provider.ErrVersionNotFound) {
-		err = explain.WithHint(err, "to keep out a version that the repository doesn't contain, add a deny block to your declaration; see https://github.com/tofu-oci/tofu-oci/blob/main/docs/controls.md")
+		err = explain.WithHint(err, "to keep out a version that the repository doesn't contain, add a deny block to your declaration; see "+docs+"controls.md")
 	}
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())

@@ -93,7 +93,7 @@ func modulePackage(cmd *command) (p module.Package, err error) {
 	if n := len(dir.Untracked); n > 0 && options.IncludeUntracked {
 		out.Note("the package contains %s that git doesn't track, such as %s; to exclude files, use .terraformignore", report.Counted(n, "file"), dir.Untracked[0])
 	} else if n > 0 {
-		out.Note("the package doesn't contain %s that git doesn't track, such as %s; to add untracked files, use --include-untracked", report.Counted(n, "file"), dir.Untracked[0])
+		out.Note("the package omits %s that Git doesn't track, such as %s; to include untracked files, use --include-untracked", report.Counted(n, "file"), dir.Untracked[0])
 	}
 	if text := c.String("version"); text != "" {
 		p.Version, err = provider.ParseVersion(strings.TrimPrefix(text, "v"))

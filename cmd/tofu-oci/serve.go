@@ -58,8 +58,7 @@ func serveAction(cmd *command) error {
 	if err != nil {
 		return misuse(err)
 	}
-	address, _ := strings.CutPrefix(cmd.c.String("listen"), insecurePrefix)
-	l, err := listen(cmd.c.Context, address)
+	l, err := listen(cmd.c.Context, strings.TrimPrefix(cmd.c.String("listen"), insecurePrefix))
 	if err != nil {
 		return err
 	}

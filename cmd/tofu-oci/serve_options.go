@@ -89,8 +89,12 @@ func configOptions(cmd *command, log *report.ServerLog, o *serve.Options) error 
 		o.Rules, rules = file.Get, *file.Get()
 	}
 	limits, settings := rules.Limits, rules.Settings
-	if o.Key = settings.URLSigningKey; o.Key.IsZero() {
-		o.Key = access.NewArchiveKey()
+	o.Key = access.NewArchiveKey()
+	if path := settings.URLSigningKey; path != "" {
+		var err error
+		if o.Key, err = access.ReadArchiveKey(path); err != nil {
+			return flagError("serve-config", err)
+		}
 	}
 	const burst = 10 // in seconds; tofu init requests dozens of documents at once
 	o.Limiter = access.NewLimiter(limits.RequestsPerSecond, int(limits.RequestsPerSecond*burst))

@@ -115,40 +115,20 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 	}
 	rule, verdicts, err := p.PinSigners(ctx, r.Address, releases...)
 	if err == nil {
+		history := &trust.SignerHistory{Source: src}
 		for i, verdict := range verdicts {
 			text := strings.Replace(verdict.String(), ", key not pinned", ", pinned now", 1)
 			cmd.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
-		}
-		cmd.warnKeyChanges(src, p, releases, verdicts)
-	}
-	return rule, err
-}
-
-// warnKeyChanges prints a warning about each of a provider's releases that isn't signed by
-// the key of the previous version, which is read from the source if it isn't selected.
-func (cmd *command) warnKeyChanges(src provider.Source, p trust.Policy, releases []provider.Release, verdicts []provider.Verdict) {
-	ctx, last := cmd.c.Context, releases[len(releases)-1]
-	versions, _ := src.Versions(ctx, last.Address) // without older versions, there is nothing to compare
-	for _, v := range provider.NewestFirst(versions) {
-		if v.Compare(last.Version) >= 0 {
-			continue
-		}
-		if previous, err := src.Release(ctx, last.Address, v); err == nil {
-			if _, found, err := p.PinSigners(ctx, last.Address, previous); err == nil {
-				releases, verdicts = append(releases, previous), slices.Concat(verdicts, found)
+			switch before, signer, found := history.Previous(ctx, releases[i]); {
+			case !found && len(releases) == 1:
+				cmd.out.Note("found no version earlier than %s %s, so its key can't be compared with an earlier key", r.Address, releases[i].Version)
+			case signer != "" && signer != verdict.Fingerprint:
+				cmd.out.Warn("%s %s is not signed with the key of %s, which is %s; pin a new key only if the author confirms it, because an attacker might have signed the newer version",
+					r.Address, releases[i].Version, before, signer)
 			}
 		}
-		break
 	}
-	if len(releases) == 1 {
-		cmd.out.Note("no version before %s %s was found, so its key can't be compared with an earlier one", last.Address, last.Version)
-	}
-	for i := range len(releases) - 1 {
-		if newer, older := verdicts[i].Fingerprint, verdicts[i+1].Fingerprint; older != "" && newer != older {
-			cmd.out.Warn("%s %s is not signed with the key of %s, which is %s; pin a new key only if the author confirms it, because an attacker might have signed the newer version",
-				releases[i].Address, releases[i].Version, releases[i+1].Version, older)
-		}
-	}
+	return rule, err
 }
 
 // trustFlags returns the flags of commands that verify signatures.

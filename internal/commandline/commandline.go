@@ -95,8 +95,9 @@ const (
 )
 
 // CompleteProviders is the first argument of the "completion" command when a completion
-// script requests completions for a PROVIDER or MODULE, with or without a version. The next argument is the incomplete word.
-// The remaining arguments are the words before it, except the program.
+// script requests completions for a PROVIDER or MODULE, with or without a version. The
+// next argument is the incomplete word. The remaining arguments are the words before it,
+// except the program.
 const CompleteProviders = "providers"
 
 // kind returns the kind of the values. The default is [Free].

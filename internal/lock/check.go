@@ -195,8 +195,8 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
 			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the lock file or the repository contains the released packages"})
 	case s.Predecessor != (provider.Address{}):
-		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file locks %[3]s instead of %[1]s, so OpenTofu selects version %[2]s, but the locked hashes don't apply; the hash for %[4]s is %[5]s.",
-			s.Address, s.Version, s.Predecessor, platform, zh(p.Digest)), relock)
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file locks %s instead of %s, so OpenTofu selects version %s, but the locked hashes don't apply; the hash for %s is %s.",
+			s.Predecessor, s.Address, s.Version, platform, zh(p.Digest)), relock)
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)
 	}

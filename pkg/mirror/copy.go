@@ -49,8 +49,8 @@ func (o Options) withdraw(ctx context.Context, from repository.Reader, to reposi
 		return done, err
 	}
 	tags, unlisted := o.Publisher.Reader(to).Tags(ctx)
-	isLive := slices.Contains(tags, artifact.Tag(done.Version)) || slices.Contains(tags, artifact.PendingTag(done.Version))
-	if unlisted == nil && !isLive && slices.Contains(tags, artifact.DeniedTag(done.Version)) {
+	has := func(tag string) bool { return slices.Contains(tags, tag) }
+	if v := done.Version; unlisted == nil && has(artifact.DeniedTag(v)) && !has(artifact.Tag(v)) && !has(artifact.PendingTag(v)) {
 		return done, err
 	}
 	withdrawn, failed := approval.Withdraw(ctx, to, done.Address, done.Version, *record, approval.DenyOptions{Aliases: p.Aliases, DryRun: p.DryRun, Signer: p.RecordSigner})

@@ -30,24 +30,33 @@ type earlierKey struct {
 // the release already exists with a signature by the same key, the key was accepted
 // earlier.
 func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
-	if e == nil || len(r.Packages) == 0 {
+	if e == nil {
 		return ""
 	}
-	before, exists, found := e.before(ctx, r.Address, r.Version)
-	if !found {
-		return ""
-	}
-	platform := r.Packages[0].Platform
-	signer := e.signer(ctx, r.Address, before, platform)
+	before, signer, _ := e.Previous(ctx, r)
+	_, exists, _ := e.before(ctx, r.Address, r.Version)
 	switch {
 	case signer == "":
 		return ""
 	case !hasKey(v):
 		return fmt.Sprintf("the existing version %s is signed by %s", before, signer)
-	case signer == v.Fingerprint, exists && e.signer(ctx, r.Address, r.Version, platform) == v.Fingerprint:
+	case signer == v.Fingerprint, exists && e.signer(ctx, r.Address, r.Version, r.Packages[0].Platform) == v.Fingerprint:
 		return ""
 	}
 	return fmt.Sprintf("the key has changed: the existing version %s is signed by %s", before, signer)
+}
+
+// Previous returns the newest version that is older than a release, and the fingerprint of
+// the key that signed it. If the key is unknown or the version is unsigned, signer is empty.
+// found is false if the source has no older version.
+func (e *SignerHistory) Previous(ctx context.Context, r provider.Release) (before provider.Version, signer string, found bool) {
+	if len(r.Packages) > 0 {
+		before, _, found = e.before(ctx, r.Address, r.Version)
+	}
+	if found {
+		signer = e.signer(ctx, r.Address, before, r.Packages[0].Platform)
+	}
+	return before, signer, found
 }
 
 // before returns the newest version that is older than v. exists reports whether v itself

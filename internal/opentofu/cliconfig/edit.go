@@ -44,12 +44,12 @@ func (b Blocks) MergeFile(e Environment, name, place string, data []byte) (after
 	if err != nil {
 		return nil, err
 	}
-	after, err = MergeHosts(name, after, b.Hosts)
-	if conflict, is := errors.AsType[*MergeError](err); is && b.Template != nil { // print the other block, too
-		block, _ := MirrorBlock(*b.Template, b.Patterns)
+	merged, err := MergeHosts(name, after, b.Hosts)
+	if conflict, is := errors.AsType[*MergeError](err); is && !bytes.Equal(data, after) { // the file lacks the other block, too
+		block, _ := MirrorBlock(*b.Template, b.Patterns) // succeeded above
 		conflict.Block = block + conflict.Block
 	}
-	return after, err
+	return merged, err
 }
 
 func mergeFile(e Environment, name, place string, data []byte, t template.Template, patterns []provider.Pattern) ([]byte, error) {

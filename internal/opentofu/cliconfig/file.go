@@ -185,8 +185,8 @@ func (r *reader) add(f file) {
 	r.unknownBlocks()
 }
 
-// blocks contains the names of the blocks that OpenTofu reads, including obsolete ones.
-var blocks = []string{
+// knownBlocks contains the names of the blocks that OpenTofu reads, including obsolete ones.
+var knownBlocks = []string{
 	"credentials", "credentials_helper", "host", "oci_credentials", "oci_default_credentials", "provider_installation", "providers", "provisioners",
 	"registry_protocols",
 }
@@ -197,8 +197,8 @@ func (r *reader) unknownBlocks() {
 	for _, i := range r.items {
 		name := keyOf(i, 0)
 		_, isObject := i.Val.(*ast.ObjectType)
-		if isObject && !slices.ContainsFunc(blocks, func(known string) bool { return strings.EqualFold(known, name) }) {
-			r.note(NoteIgnored, r.at(i), "OpenTofu ignores the block %q; the blocks are %s", name, text.List(blocks, "and"))
+		if isObject && !slices.ContainsFunc(knownBlocks, func(known string) bool { return strings.EqualFold(known, name) }) {
+			r.note(NoteIgnored, r.at(i), "OpenTofu ignores the block %q; the blocks are %s", name, text.List(knownBlocks, "and"))
 		}
 	}
 }

@@ -88,10 +88,10 @@ func baseURL(s string) (string, error) {
 }
 
 // MergeHosts adds host blocks to a file's text and keeps the rest of the text byte for
-// byte. If the file has a block for the same host, MergeHosts keeps the block if it
-// contains the same services, and replaces the block if tofurc wrote it and it has not
-// been modified since. Otherwise, MergeHosts returns a *[MergeError]. It also returns
-// the errors from [Parse].
+// byte. If the file has a block for the same host, only its module registry changes:
+// MergeHosts keeps the block if it contains the same services, and replaces the block if
+// it has the form that tofurc writes. Otherwise, MergeHosts returns a *[MergeError]. It
+// also returns the errors from [Parse].
 func MergeHosts(name string, data []byte, blocks []HostBlock) (merged []byte, err error) {
 	for _, b := range blocks {
 		if data, err = b.merge(name, data); err != nil {
@@ -112,7 +112,7 @@ func (b HostBlock) merge(name string, data []byte) ([]byte, error) {
 		return nil, err
 	}
 	there := c.Services[b.Host]
-	if b.isIn(there) {
+	if b = b.with(there); b.isIn(there) {
 		return data, nil
 	}
 	if f.json {
@@ -128,9 +128,9 @@ func (b HostBlock) merge(name string, data []byte) ([]byte, error) {
 		start := block.Pos().Offset
 		if strings.Contains(before, "\r\n") || !strings.HasPrefix(before[start:], written) {
 			problem := fmt.Sprintf("the file already has a host block for %s that was not written by tofu-oci or was changed later", b.Host)
-			return nil, &MergeError{f.at(block), problem, b.with(there).String()}
+			return nil, &MergeError{f.at(block), problem, b.String()}
 		}
-		after = before[:start] + strings.TrimSuffix(b.with(there).String(), "\n") + before[start+len(written):]
+		after = before[:start] + strings.TrimSuffix(b.String(), "\n") + before[start+len(written):]
 	}
 	after = strings.ReplaceAll(after, "\n", newline)
 	// Check that the result has the intended meaning.

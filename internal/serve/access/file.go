@@ -271,28 +271,25 @@ func isSet(expr hcl.Expression) bool {
 // the block contains a list of modules.
 func readGrant(name string, providers, modules hcl.Expression) (g grant, err error) {
 	if isSet(providers) || !isSet(modules) {
-		g.providers, err = patterns(name, providers, provider.ParsePattern)
+		g.providers, err = list(name, providers, provider.ParsePattern)
 	}
 	if err == nil && isSet(modules) {
-		g.modules, err = patterns("modules", modules, provider.ParseModulePattern)
+		g.modules, err = list("modules", modules, provider.ParseModulePattern)
 	}
 	return g, err
 }
 
-// patterns parses a list of patterns.
-func patterns[P interface {
-	comparable
-	String() string
-}](name string, expr hcl.Expression, parse func(string) (P, error)) (all []P, err error) {
+// list parses a list of strings, which must be different.
+func list[T comparable](name string, expr hcl.Expression, parse func(string) (T, error)) (all []T, err error) {
 	err = stricthcl.Strings(name, expr, func(text string, pos hcl.Range) error {
-		pattern, err := parse(text)
+		v, err := parse(text)
 		if err != nil {
 			return stricthcl.Errorf(pos, "%v", err)
 		}
-		if slices.Contains(all, pattern) {
-			return stricthcl.Errorf(pos, "duplicate pattern %s", pattern)
+		if slices.Contains(all, v) {
+			return stricthcl.Errorf(pos, "duplicate %v", v)
 		}
-		all = append(all, pattern)
+		all = append(all, v)
 		return nil
 	})
 	return all, err

@@ -77,7 +77,7 @@ server {
 		t.Fatal(err)
 	}
 	got := w.Get().Settings
-	if got.Title != "Acme" || got.BaseURL.String() != "https://tools.example.com/tofu" || got.DefaultHost != "tofu.example.com" || !got.OCIModules || !got.RedirectDownloads || got.URLSigningKey.IsZero() {
+	if got.Title != "Acme" || got.BaseURL.String() != "https://tools.example.com/tofu" || got.DefaultHost != "tofu.example.com" || !got.OCIModules || !got.RedirectDownloads || got.URLSigningKey != key {
 		t.Errorf("got %+v", got)
 	}
 	if want := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128")}; !slices.Equal(got.TrustedProxies, want) {
@@ -140,7 +140,7 @@ func TestParseRefuses(t *testing.T) {
 		"anonymous, empty":      {"anonymous {}", `f:1:11: allow is required`},
 		"no patterns":           {"anonymous {\n allow = []\n}", "f:2:10: allow must be a non-empty list of strings"},
 		"bad pattern":           {"anonymous {\n allow = [\"a/b\",\n  \"*/a/b\"]\n}", "f:3:3: invalid provider pattern"},
-		"pattern twice":         {"anonymous {\n allow = [\"a/b\", \"A/B\"]\n}", "f:2:18: duplicate pattern registry.opentofu.org/a/b"},
+		"pattern twice":         {"anonymous {\n allow = [\"a/b\", \"A/B\"]\n}", "f:2:18: duplicate registry.opentofu.org/a/b"},
 		"no name":               {"token {\n" + good + "\n}", "f:1:7: Missing name for token"},
 		"two names":             {"token \"a\" \"b\" {\n" + good + "\n}", "f:1:11: Extraneous label for token"},
 		"bad name":              {"token \"a:b\" {\n" + good + "\n}", "f:1:7: invalid name "},

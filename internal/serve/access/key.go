@@ -94,8 +94,5 @@ func parseArchiveKey(file string, data []byte) (k ArchiveKey, err error) {
 	return k, nil
 }
 
-// IsZero reports whether there is no key.
-func (k ArchiveKey) IsZero() bool { return len(k.keys) == 0 }
-
 // Format implements [fmt.Formatter]. It prevents keys from being printed.
 func (k ArchiveKey) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "(secret)") }

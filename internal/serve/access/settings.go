@@ -32,8 +32,9 @@ type Settings struct {
 	OCIModules, RedirectDownloads bool
 	// SyncResults lists the result files of sync apply that the pages show.
 	SyncResults []string
-	// URLSigningKey signs links to archives. If zero, the server creates a key.
-	URLSigningKey ArchiveKey
+	// URLSigningKey is the file with the keys that sign links to archives. See
+	// [ReadArchiveKey]. If empty, the server creates a key.
+	URLSigningKey string
 }
 
 type serverBlock struct {
@@ -63,20 +64,15 @@ func (b serverBlock) read(dir string) (s Settings, err error) {
 		return filepath.Join(dir, path), nil
 	}
 	s.RedirectDownloads = b.RedirectDownloads != nil && *b.RedirectDownloads
-	return s, stricthcl.Join(
+	err = stricthcl.Join(
 		optional("base_url", b.BaseURL, &s.BaseURL, url.Parse),
 		optional("default_host", b.DefaultHost, &s.DefaultHost, provider.ParseHost),
 		optional("module_location", b.ModuleLocation, &s.OCIModules, parseLocation),
-		list("trusted_proxies", b.TrustedProxies, &s.TrustedProxies, parseNetwork),
-		list("sync_results", b.SyncResults, &s.SyncResults, file),
-		optional("url_signing_key", b.URLSigningKey, &s.URLSigningKey, func(text string) (k ArchiveKey, err error) {
-			path, err := file(text)
-			if err != nil {
-				return k, err
-			}
-			return ReadArchiveKey(path)
-		}),
+		optionalList("trusted_proxies", b.TrustedProxies, &s.TrustedProxies, parseNetwork),
+		optionalList("sync_results", b.SyncResults, &s.SyncResults, file),
+		optional("url_signing_key", b.URLSigningKey, &s.URLSigningKey, file),
 	)
+	return s, err
 }
 
 // parseLocation reports whether modules are located in the OCI registry.
@@ -103,17 +99,10 @@ func optional[T any](name string, expr hcl.Expression, to *T, parse func(string)
 	return err
 }
 
-// list parses the strings in an argument if the argument is set.
-func list[T any](name string, expr hcl.Expression, to *[]T, parse func(string) (T, error)) error {
-	if !isSet(expr) {
-		return nil
+// optionalList parses the strings in an argument if the argument is set.
+func optionalList[T comparable](name string, expr hcl.Expression, to *[]T, parse func(string) (T, error)) (err error) {
+	if isSet(expr) {
+		*to, err = list(name, expr, parse)
 	}
-	return stricthcl.Strings(name, expr, func(text string, pos hcl.Range) error {
-		v, err := parse(text)
-		if err != nil {
-			return stricthcl.Errorf(pos, "%v", err)
-		}
-		*to = append(*to, v)
-		return nil
-	})
+	return err
 }
