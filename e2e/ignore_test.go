@@ -142,7 +142,7 @@ func (d dialect) translate(rules string) string {
 // module push rejects.
 func packedFiles(t *testing.T, dir string) (names []string, isEmpty bool) {
 	t.Helper()
-	d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{})
+	d, err := module.ReadDirectory(t.Context(), dir)
 	if err != nil && strings.Contains(err.Error(), "empty module") {
 		return nil, true
 	}

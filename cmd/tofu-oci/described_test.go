@@ -39,8 +39,6 @@ func TestFlagValues(t *testing.T) {
 			want = "blobs deep"
 		case flag == "mirror --check-level":
 			want = "tags index manifests blobs deep"
-		case flag == "exec --lockfile":
-			want = "readonly"
 		case flag == "mirror --h1":
 			want = "auto skip"
 		case flag == "lock --h1":

@@ -35,7 +35,6 @@ func execCommand() *cli.Command {
 		aliasFlag(),
 		&cli.StringFlag{Name: "root", Category: commandline.GroupOperation, Usage: "run COMMAND in `DIRECTORY`"},
 		&cli.BoolFlag{Name: "allow-direct", Category: commandline.GroupOperation, Usage: "let COMMAND install unlocked providers itself"},
-		&cli.StringFlag{Name: "lockfile", Category: commandline.GroupOperation, Usage: "don't create a missing lock file; the `MODE` is readonly, as for tofu init"},
 		cacheFlag("store providers in `DIR` (default: the user's cache)"),
 		verifyCacheFlag(),
 		concurrencyFlag(exec.DefaultConcurrency),
@@ -148,7 +147,7 @@ func execOptions(cmd *command) (o exec.Options, err error) {
 	o.Concurrency, o.Store = cmd.concurrency, cmd.cache
 	o.Verify, o.OnlyLocked = cmd.out.Warning(cmd.policy.Verify), !cmd.c.Bool("allow-direct") || isStricter(cmd.policy)
 	o.Source, err = cmd.source()
-	o.Lock, o.MustLock = &lock.FileOptions{DryRun: cmd.c.String("lockfile") == "readonly"}, cmd.mustLock
+	o.Lock, o.MustLock = &lock.FileOptions{}, cmd.mustLock
 	o.Locked = func(change lock.Change) {
 		for _, module := range change.Unread {
 			cmd.out.Warn("%s: the providers that this module requires are not locked: %s", filepath.Dir(change.Path), module)

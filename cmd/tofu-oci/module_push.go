@@ -18,7 +18,6 @@ func modulePushCommand() *cli.Command {
 	return newCommand("push", modulePush, []cli.Flag{
 		&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
 		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "push the module as `VERSION` (default: the commit's Git tag)"},
-		&cli.BoolFlag{Name: "include-untracked", Category: commandline.GroupSelection, Usage: "pack files that Git doesn't track, too"},
 		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the latest tag, OpenTofu's default"},
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until promoted"},
 		dryRunFlag("check and compare the package, but send nothing"),
@@ -84,16 +83,13 @@ func modulePushTarget(c *cli.Context) (r module.Reference, err error) {
 func modulePackage(cmd *command) (p module.Package, err error) {
 	c, out := cmd.c, cmd.out
 	done := out.Step("reading %s", c.Args().First())
-	options := module.DirectoryOptions{IncludeUntracked: c.Bool("include-untracked")}
-	dir, err := module.ReadDirectory(c.Context, c.Args().First(), options)
+	dir, err := module.ReadDirectory(c.Context, c.Args().First())
 	done()
 	if err != nil {
 		return p, err
 	}
-	if n := len(dir.Untracked); n > 0 && options.IncludeUntracked {
-		out.Note("the package contains %s that git doesn't track, such as %s; to exclude files, use .terraformignore", report.Counted(n, "file"), dir.Untracked[0])
-	} else if n > 0 {
-		out.Note("the package omits %s that Git doesn't track, such as %s; to include untracked files, use --include-untracked", report.Counted(n, "file"), dir.Untracked[0])
+	if n := len(dir.Untracked); n > 0 {
+		out.Note("the package omits %s that Git doesn't track, such as %s; to include a file, add it with git add", report.Counted(n, "file"), dir.Untracked[0])
 	}
 	if text := c.String("version"); text != "" {
 		p.Version, err = provider.ParseVersion(strings.TrimPrefix(text, "v"))

@@ -51,7 +51,7 @@ func TestPages(t *testing.T) {
 		"serve.md":                         {"registry\nexec sh -c 'umask 077; od -An -v -tx1 -N32 /dev/urandom | tr -d \" \\n\" >archive.key'", 11},
 		"lock.md":                          {"registry\nrelease hashicorp/random 3.6.0 linux_amd64 darwin_arm64", 11},
 		"airgap.md":                        {airGap, 17},
-		"trust.md":                         {locked + "\nrelease hashicorp/random 3.7.0 linux_amd64 signed=other", 3},
+		"trust.md":                         {locked + "\nrelease hashicorp/random 3.7.0 linux_amd64 signed=other\nbuild zips rocket 1.2.3 linux_amd64\nsecret-key sender signing.asc", 4},
 		"exec.md":                          {"registry\nrelease hashicorp/random 3.6.0 plan9_sparc $HERE\nenv PATH=$WORK/clients${:}$PATH", 14},
 
 		"../" + starter + "README.md":                    {newStarter("github"), 3},

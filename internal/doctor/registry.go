@@ -205,6 +205,7 @@ func (e *examination) reportError(err error) {
 			problem += ", or it is private and only visible with credentials"
 			remedy = loginAndMirror
 		}
+		remedy.Hint = "check the name of the repository; if it is correct, mirror the provider"
 		e.addFinding(finding.Error, "repository-missing", problem+".", remedy)
 	case errors.Is(err, repository.ErrUntagged):
 		e.addFinding(finding.Error, "layout-failed", fmt.Sprintf("The image layout has no tags: %v.", err), finding.Remedy{Hint: "create the layout with tofu-oci copy, or add a tag with the program that created it"})

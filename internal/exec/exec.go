@@ -31,7 +31,9 @@ type Options struct {
 	// working directory is used. See [WorkDir].
 	LockFiles []string
 	// Lock, if not nil, configures the lock file that Run creates if the directory has
-	// no lock file. Run sets Verify, Configuration, Loaded, and Skip. If the directory
+	// no lock file. Run sets Verify, Configuration, Loaded, and Skip. It also sets DryRun
+	// if -lockfile=readonly is among the command's arguments or in TF_CLI_ARGS or
+	// TF_CLI_ARGS_init, so that init reports the missing lock file. If the directory
 	// also has no configuration, and Dir is empty, tofu and terraform run without a
 	// lock file, because commands such as version don't need it. Otherwise, the error
 	// for a missing lock file wraps [lock.ErrNoFile].

@@ -146,12 +146,25 @@ func TestInvalidLockFile(t *testing.T) {
 func TestLock(t *testing.T) {
 	t.Parallel()
 	for program, host := range map[string]string{"tofu": "registry.opentofu.org", "terraform": "registry.terraform.io"} {
-		for _, dryRun := range []bool{false, true} {
+		for _, readOnly := range []string{"", "argument", "TF_CLI_ARGS", "TF_CLI_ARGS_init"} {
 			w := newWorld(t)
 			must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {\n required_providers {\n one = { source = \"acme/one\" }\n}\n}\n"), 0o600))
 			var changes []lock.Change
 			r := w.run(t, program, "show", func(o *exec.Options) {
-				o.Lock, o.Locked = &lock.FileOptions{DryRun: dryRun}, func(c lock.Change) { changes = append(changes, c) }
+				o.Lock, o.Locked = &lock.FileOptions{}, func(c lock.Change) { changes = append(changes, c) }
+				switch readOnly {
+				case "":
+				case "argument":
+					o.Command = append(o.Command, "-lockfile=readonly")
+				default:
+					getenv := o.Environment.Getenv
+					o.Environment.Getenv = func(name string) string {
+						if name == readOnly {
+							return "-input=false '-lockfile=readonly'"
+						}
+						return getenv(name)
+					}
+				}
 				if program == "terraform" { // the test must not contact its registry
 					o.Source = gone{}
 				}
@@ -159,7 +172,7 @@ func TestLock(t *testing.T) {
 			if len(changes) != 1 || len(changes[0].Providers) != 1 || changes[0].Providers[0].Requirement.Address.Host.String() != host {
 				t.Fatalf("%s: locked %+v", program, changes)
 			}
-			if _, err := os.Stat(filepath.Join(w.dir, here)); (err == nil) != changes[0].Written || dryRun && err == nil {
+			if _, err := os.Stat(filepath.Join(w.dir, here)); (err == nil) != changes[0].Written || readOnly != "" && err == nil {
 				t.Errorf("%s: written is %v, %v", program, changes[0].Written, err)
 			}
 			if program == "terraform" {

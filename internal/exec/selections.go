@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/opencontainers/go-digest"
 
@@ -101,6 +103,7 @@ func (o Options) files(ctx context.Context, c userConfig) ([][]lockfile.Selectio
 func (o Options) lock(ctx context.Context, c userConfig) ([]lockfile.Selection, error) {
 	options := *o.Lock
 	options.Verify, options.Configuration, options.Loaded = o.Verify, o.Reading(c.env.Terraform), c.required
+	options.DryRun = options.DryRun || c.locksReadOnly(o.Command)
 	options.Skip = func(a provider.Address) bool {
 		_, developed := c.DevOverride(a)
 		return developed
@@ -125,6 +128,15 @@ func (o Options) lock(ctx context.Context, c userConfig) ([]lockfile.Selection, 
 	}
 	return f.Selections(), nil
 }
+
+// locksReadOnly reports whether init must not change the lock file according to the
+// arguments in a command and the environment.
+func (c userConfig) locksReadOnly(command []string) bool {
+	args := append(slices.Clone(command), c.env.Getenv("TF_CLI_ARGS"), c.env.Getenv("TF_CLI_ARGS_init"))
+	return readOnlyFlag.MatchString(strings.Join(args, " "))
+}
+
+var readOnlyFlag = regexp.MustCompile(`(^|\s)['"]?--?lockfile[= ]['"]?readonly\b`)
 
 // reportsEmptyDir reports whether the command is tofu or terraform. Both report an
 // empty directory themselves, and many of their subcommands don't need providers.

@@ -19,6 +19,9 @@ import (
 const (
 	stagedPending  = string(publish.Pending)
 	stagedReleased = "released"
+
+	// needsApproval describes a pending release.
+	needsApproval = "needs approval with tofu-oci promote"
 )
 
 // DenialItem is the denial of a version.

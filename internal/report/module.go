@@ -73,7 +73,7 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 	}
 	if _, waits := artifact.ParsePending(r.Tag); waits {
 		i.Staged = stagedPending
-		why := "needs approval"
+		why := needsApproval
 		if r.Held != nil {
 			i.Held = r.Held.Error()
 			why = i.Held

@@ -198,8 +198,10 @@ func (i Item) details(r publish.Result) []string {
 	switch {
 	case i.Staged == stagedPending && i.DryRun && r.Status != publish.Unchanged:
 		details = append(details, "would need approval")
+	case i.Staged == stagedPending && i.Held != "":
+		details = append(details, i.Held, needsApproval)
 	case i.Staged == stagedPending:
-		details = append(details, cmp.Or(i.Held, "needs approval"))
+		details = append(details, needsApproval)
 	case r.Denial != nil:
 		details = append(details, "denied: "+r.Denial.String())
 	}

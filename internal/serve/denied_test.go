@@ -32,8 +32,8 @@ func TestDenied(t *testing.T) {
 			w.tag(t, "1.1.0", "denied-1.1.0")
 			w.clock.Forward(serve.DefaultMaxAge)
 			for _, route := range routes[:2] {
-				if got := w.get(t, route); got.Code != http.StatusNotFound {
-					t.Errorf("%s: got %d", route, got.Code)
+				if got := w.get(t, route); got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), "acme/rocket 1.1.0 is denied") {
+					t.Errorf("%s: got %d %s", route, got.Code, got.Body)
 				}
 			}
 			if got := w.get(t, mirrored+"index.json").Body.String(); strings.Contains(got, "1.1.0") || !strings.Contains(got, "1.0.0") {

@@ -187,6 +187,8 @@ func (s *Server) index(x *exchange) (index, cacheState, error) {
 	found, state, err := s.repos.index(x.r.Context(), x.query, x.version)
 	if err == nil {
 		x.event.Repository = found.repo.String()
+	} else if isAbsent(err) && slices.Contains(found.denied, x.version) && s.seesPending(x) {
+		err = fmt.Errorf("%w: %s %s is denied", provider.ErrVersionNotFound, x.query.address, x.version)
 	}
 	return found, state, err
 }

@@ -22,8 +22,8 @@ import (
 type Directory struct {
 	// Files contains the files of the package, sorted by path.
 	Files []File
-	// Untracked contains the paths of files that git doesn't track, sorted. It is empty
-	// outside of git work trees.
+	// Untracked contains the paths of the excluded files that git doesn't track, sorted.
+	// It is empty outside of git work trees.
 	Untracked []string
 	// Revision is the git commit, or empty if tracked files differ from the commit or
 	// the directory is not in a git work tree.
@@ -44,21 +44,15 @@ func (d Directory) Version() (provider.Version, error) {
 	return provider.Version{}, fmt.Errorf("the commit has tags for %d versions: %s", len(d.Versions), provider.SomeVersions(d.Versions))
 }
 
-// DirectoryOptions configures [ReadDirectory].
-type DirectoryOptions struct {
-	// IncludeUntracked adds files that git doesn't track, which can contain secrets.
-	IncludeUntracked bool
-}
-
 // ReadDirectory reads the module in a directory and checks that it can be parsed. It
 // excludes version control directories, .terraform, state files, lock files, and the
-// files that .terraformignore specifies. In a Git work tree, it excludes untracked
-// files, and modes and line endings come from Git's index, so that packages are
-// identical on all systems.
+// files that .terraformignore specifies. In a Git work tree, it also excludes untracked
+// files, which can contain secrets. Modes and line endings come from Git's index, so
+// that packages are identical on all systems.
 //
 // A link to a file or directory within dir is packed as a copy of its target.
 // ReadDirectory rejects other links.
-func ReadDirectory(ctx context.Context, dir string, o DirectoryOptions) (d Directory, err error) {
+func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	root, err := filepath.EvalSymlinks(dir)
 	if err == nil {
 		root, err = filepath.Abs(root)
@@ -71,7 +65,7 @@ func ReadDirectory(ctx context.Context, dir string, o DirectoryOptions) (d Direc
 	defer cancel()
 	checked := make(chan error, 1)
 	go func() { checked <- configuration.Check(ctx, root) }()
-	r := reader{root: root, options: o, links: map[string]string{}}
+	r := reader{root: root, links: map[string]string{}}
 	if r.ignored, err = readIgnoreRules(root); err != nil {
 		return d, err
 	}
@@ -143,7 +137,6 @@ func checkNested(ctx context.Context, root string, files []File, absent error) e
 // reader collects the files in a directory.
 type reader struct {
 	root      string
-	options   DirectoryOptions
 	ignored   ignoreRules
 	tree      workTree
 	files     []File
@@ -170,9 +163,7 @@ func (r *reader) add(file string, entry fs.DirEntry) error {
 	}
 	if r.tree.isUntracked(name) {
 		r.untracked = append(r.untracked, name)
-		if !r.options.IncludeUntracked {
-			return nil
-		}
+		return nil
 	}
 	switch {
 	case entry.Type() == fs.ModeSymlink:

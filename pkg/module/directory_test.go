@@ -81,7 +81,7 @@ func TestReadDirectory(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil { // not a work tree
 		t.Fatal(err)
 	}
-	d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{})
+	d, err := module.ReadDirectory(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func TestReadDirectoryRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := module.ReadDirectory(t.Context(), writeFiles(t, test.files), module.DirectoryOptions{})
+			_, err := module.ReadDirectory(t.Context(), writeFiles(t, test.files))
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
@@ -144,7 +144,7 @@ func TestReadWorkTree(t *testing.T) {
 	if data, err := os.ReadFile(filepath.Join(dir, "vpc", "main.tf")); err != nil || !strings.Contains(string(data), "\r\n") {
 		t.Fatalf("the checkout has no CRLF: %q, %v", data, err)
 	}
-	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
+	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,15 +166,16 @@ func TestReadWorkTree(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
 	if err != nil || d.Revision != "" || len(d.Versions) != 0 || !slices.Equal(d.Untracked, []string{"new.tf"}) {
 		t.Errorf("modified: revision %s, versions %v, untracked %v, %v", d.Revision, d.Versions, d.Untracked, err)
 	}
-	// The package contains untracked files only on request.
+	// Untracked files are packed once they are added.
 	if diff := cmp.Diff([]string{"binary", "main.tf", "run.sh"}, paths(d)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{IncludeUntracked: true})
+	git(t, dir, "add", "vpc/new.tf")
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
 	if diff := cmp.Diff([]string{"binary", "main.tf", "new.tf", "run.sh"}, paths(d)); diff != "" || err != nil {
 		t.Errorf("%v, files (-want +got):\n%s", err, diff)
 	}
@@ -187,7 +188,7 @@ func TestReadUntrackedDirectory(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"README.md": "", "build/main.tf": "", "build/x": "", "vpc/main.tf": ""})
 	git(t, dir, "init", "--quiet")
 	git(t, dir, "add", "README.md", "vpc")
-	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "build"), module.DirectoryOptions{})
+	d, err := module.ReadDirectory(t.Context(), filepath.Join(dir, "build"))
 	if diff := cmp.Diff([]string{"main.tf", "x"}, paths(d)); diff != "" || err != nil || len(d.Untracked) != 0 {
 		t.Errorf("%v, untracked %v, files (-want +got):\n%s", err, d.Untracked, diff)
 	}
@@ -199,7 +200,7 @@ func TestReadUntrackedDirectory(t *testing.T) {
 	git(t, sub, "add", "-A")
 	git(t, sub, "commit", "--quiet", "-m", "first")
 	git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, sub, "rev-parse", "HEAD")+",vpc/modules/sub")
-	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"), module.DirectoryOptions{})
+	d, err = module.ReadDirectory(t.Context(), filepath.Join(dir, "vpc"))
 	if diff := cmp.Diff([]string{"main.tf", "modules/sub/main.tf"}, paths(d)); diff != "" || err != nil || len(d.Untracked) != 0 {
 		t.Errorf("%v, untracked %v, files (-want +got):\n%s", err, d.Untracked, diff)
 	}
@@ -233,7 +234,7 @@ func TestIgnoreRules(t *testing.T) {
 		for _, name := range []string{"main.tf", ".env", "a/b/c", "b", "modules/a/x", "modules/b"} {
 			files[name] = ""
 		}
-		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files), module.DirectoryOptions{})
+		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files))
 		if diff := cmp.Diff(want, paths(d)); diff != "" || err != nil {
 			t.Errorf("%q: %v (-want +got):\n%s", patterns, err, diff)
 		}
@@ -264,7 +265,7 @@ func TestIgnorePatterns(t *testing.T) {
 		for _, name := range []string{"!a", "#a", "main.tf", "]", "x/y", "x1", "{a}"} {
 			files[name] = ""
 		}
-		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files), module.DirectoryOptions{})
+		d, err := module.ReadDirectory(t.Context(), writeFiles(t, files))
 		for _, name := range paths(d) {
 			delete(files, name)
 		}
@@ -321,7 +322,7 @@ func TestReadWorkTreeRunsNoPrograms(t *testing.T) {
 			if err := os.Chtimes(filepath.Join(dir, "main.tf"), later, later); err != nil { // git compares the content
 				t.Fatal(err)
 			}
-			d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{})
+			d, err := module.ReadDirectory(t.Context(), dir)
 			if err != nil || (d.Revision == "") != (test.versions == nil) || !slices.Equal(d.Versions, test.versions) || len(d.Files) != 2 {
 				t.Errorf("got %+v, %v", d, err)
 			}
@@ -349,7 +350,7 @@ func TestReadWorkTreeFetchesNothing(t *testing.T) {
 	git(t, dir, "config", "extensions.partialClone", "origin")
 	git(t, dir, "config", "remote.origin.url", t.TempDir())
 	git(t, dir, "config", "remote.origin.uploadpack", "touch '"+marker+"';")
-	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil {
+	if d, err := module.ReadDirectory(t.Context(), dir); err == nil {
 		t.Errorf("got %+v", d)
 	}
 	if _, err := os.Stat(marker); err == nil {
@@ -376,7 +377,7 @@ func TestReadDirectoryLinkedDirectory(t *testing.T) {
 	t.Parallel()
 	d, err := module.ReadDirectory(t.Context(), writeFiles(t, map[string]string{
 		"main.tf": "", "shared/a.tf": "a", "shared/.terraform/b": "b", "shared/no.txt": "c", "modules/x": "-> ../shared", ".terraformignore": "modules/x/no.txt\n",
-	}), module.DirectoryOptions{})
+	}))
 	var names []string
 	for _, f := range d.Files {
 		names = append(names, f.Path)
@@ -390,7 +391,7 @@ func TestReadDirectoryLinkedDirectory(t *testing.T) {
 			bomb[fmt.Sprintf("l%d/%d", level, link)] = fmt.Sprintf("-> ../l%d", level-1)
 		}
 	}
-	if d, err := module.ReadDirectory(t.Context(), writeFiles(t, bomb), module.DirectoryOptions{}); provider.KindOf(err) != provider.Refused {
+	if d, err := module.ReadDirectory(t.Context(), writeFiles(t, bomb)); provider.KindOf(err) != provider.Refused {
 		t.Errorf("got %d files, %v", len(d.Files), err)
 	}
 }

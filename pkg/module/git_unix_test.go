@@ -26,7 +26,7 @@ func TestReadWorkTreeWithPipe(t *testing.T) { //nolint:paralleltest // changes t
 		t.Fatal(err)
 	}
 	git(t, dir, "config", "include.path", pipe)
-	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil || !strings.Contains(err.Error(), "more than 1ms") {
+	if d, err := module.ReadDirectory(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "more than 1ms") {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }
@@ -48,11 +48,11 @@ func TestReadWorkTreeWithSudo(t *testing.T) {
 	}
 	t.Setenv("GIT_CONFIG_GLOBAL", os.DevNull) // without safe.directory
 	t.Setenv("GIT_CONFIG_COUNT", "0")
-	if _, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err == nil || !strings.Contains(err.Error(), "dubious ownership") {
+	if _, err := module.ReadDirectory(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "dubious ownership") {
 		t.Errorf("without SUDO_UID: %v", err)
 	}
 	t.Setenv("SUDO_UID", strconv.Itoa(user))
-	if d, err := module.ReadDirectory(t.Context(), dir, module.DirectoryOptions{}); err != nil || !slices.Equal(paths(d), []string{"main.tf"}) {
+	if d, err := module.ReadDirectory(t.Context(), dir); err != nil || !slices.Equal(paths(d), []string{"main.tf"}) {
 		t.Errorf("with SUDO_UID: got %v, error %v", paths(d), err)
 	}
 }

@@ -1,6 +1,7 @@
 package cliconfig
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"path/filepath"
@@ -180,7 +181,7 @@ func (r *reader) method(i *ast.ObjectItem) {
 		r.devOverrides(body, i)
 		return
 	}
-	of := r.knownArguments(kind, body)
+	of, unknown := r.knownArguments(kind, body)
 	var content struct {
 		Include  []string `hcl:"include"`
 		Exclude  []string `hcl:"exclude"`
@@ -199,7 +200,10 @@ func (r *reader) method(i *ast.ObjectItem) {
 	m.Include = r.patterns(of, "include", content.Include, at)
 	m.Exclude = r.patterns(of, "exclude", content.Exclude, at)
 	required := func(name, value string) string {
-		if value == "" {
+		switch {
+		case value == "" && unknown != "":
+			r.fail(at, "%s must have the argument %s; OpenTofu ignores %q", string(kind), name, unknown)
+		case value == "":
 			r.fail(at, "%s must have the argument %s", string(kind), name)
 		}
 		return value
@@ -224,19 +228,20 @@ func (r *reader) method(i *ast.ObjectItem) {
 	}
 }
 
-// knownArguments returns the arguments that OpenTofu supports, and adds notes about
-// unknown arguments.
-func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) *ast.ObjectType {
-	of := &ast.ObjectType{List: &ast.ObjectList{}}
+// knownArguments returns the arguments that OpenTofu supports, adds notes about unknown
+// arguments, and returns the name of the first one.
+func (r *reader) knownArguments(kind Kind, body *ast.ObjectType) (of *ast.ObjectType, unknown string) {
+	of = &ast.ObjectType{List: &ast.ObjectList{}}
 	for _, argument := range body.List.Items {
 		name := keyOf(argument, 0)
 		if isKnown(name, arguments[kind]) {
 			of.List.Add(argument)
 		} else {
+			unknown = cmp.Or(unknown, name)
 			r.note(NoteIgnored, r.position(argument.Pos(), argument), "%s blocks have no argument %q, so OpenTofu ignores it", string(kind), name)
 		}
 	}
-	return of
+	return of, unknown
 }
 
 func (r *reader) devOverrides(body *ast.ObjectType, i *ast.ObjectItem) {

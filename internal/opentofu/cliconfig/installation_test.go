@@ -164,6 +164,7 @@ func TestCheckInstallation(t *testing.T) {
 		{"a url without TLS", "provider_installation {\n  network_mirror {\n    url = \"http://a.example/\"\n  }\n}", "rc:3:11: the url of a network_mirror must be an https:// URL with a host"},
 		{"no template", "provider_installation {\n  oci_mirror {}\n}", "rc:2:3: oci_mirror must have the argument repository_template"},
 		{"the draft without a template", "provider_installation {\n  oci {}\n}", "rc:2:3: oci must have the argument registry_template"},
+		{"a misspelled template", "provider_installation {\n  oci_mirror {\n    repository_tempate = \"ghcr.io/${type}\"\n  }\n}", `rc:2:3: oci_mirror must have the argument repository_template; OpenTofu ignores "repository_tempate"`},
 		{"no template in JSON", `{"provider_installation":{"oci_mirror":[{}]}}`, "rc:1:39: oci_mirror must have the argument repository_template"},
 		{"a count that is not a number", "provider_installation {\n  direct {\n    download_retry_count = \"x\"\n  }\n}", "rc:3:28: OpenTofu rejects this form of provider_installation"},
 		{"half a count", "provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    download_retry_count = 1.5\n  }\n}", "rc:4:28: OpenTofu rejects this form of provider_installation"},
