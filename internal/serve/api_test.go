@@ -460,8 +460,14 @@ func TestAPIOfPublishedHost(t *testing.T) {
 	if !strings.Contains(version.Lock, `provider "own.example.com/acme/rocket"`) || version.Installation != "" || !strings.Contains(version.Requirement, `"own.example.com/acme/rocket"`) {
 		t.Errorf("%+v", version)
 	}
-	if got := w.get(t, strings.TrimPrefix(version.Packages[0].URL, "https://tofu.example.com"), "Host", "own.example.com"); got.Code != http.StatusOK {
+	link := strings.TrimPrefix(version.Packages[0].URL, "https://tofu.example.com")
+	if got := w.get(t, link); got.Code != http.StatusOK {
 		t.Errorf("the archive: %d %s", got.Code, version.Packages[0].URL)
+	}
+	for _, unknown := range []string{"/-other.example.com/", "/own.example.com/"} {
+		if got := w.get(t, strings.Replace(link, "/-own.example.com/", unknown, 1)); got.Code != http.StatusNotFound && got.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", unknown, got.Code)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -12,8 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ownHost is the HOST element of paths that refer to the set of the host to which the
-// request was sent. In other paths, HOST is the host in the address.
+// ownHost is the HOST element of links that refer to the set of the host to which the
+// request was sent. If a host follows, the link refers to the set of this published host.
+// In other paths, HOST is the host in the address.
 const ownHost = "-"
 
 // providerSet is a set of providers or modules: the repositories to read, and the aliases
@@ -100,20 +102,25 @@ func (s *Server) requestedHost(r *http.Request) (h access.Host, isPublished bool
 func (s *Server) locate(x *exchange) error {
 	// 1. Find the sets of the host.
 	all, element, isModule := s.setsOf(x.r), x.r.PathValue("HOST"), x.r.PathValue("SYSTEM") != ""
+	element, isPublished := cutOwnHost(element, x.r.PathValue("TOKEN") != "")
+	link := ownHost
 	var host svchost.Hostname
-	if element != "" && (element != ownHost || x.r.PathValue("TOKEN") == "") {
+	if element != "" {
 		var err error
 		if host, err = parseHost(element); err != nil {
 			return err
 		}
-		published, isPublished := s.publishedHost(host)
-		switch isMirror := !isModule && !x.isForAPIOrPage(); {
+		published, found := s.publishedHost(host)
+		isMirror := !isModule && !isPublished && !x.isForAPIOrPage()
+		switch {
+		case isPublished && !found:
+			return &problem{http.StatusNotFound, fmt.Sprintf("the host %s is not published", host.ForDisplay())}
 		case isMirror && strings.Contains(string(host), ":"):
 			return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
-		case isMirror || !isPublished:
-			all = s.anyHost
+		case isMirror || !found:
+			all, link = s.anyHost, string(host)
 		default:
-			all = s.setsOfHost(published)
+			all, link = s.setsOfHost(published), ownHost+string(host)
 		}
 	}
 	// 2. Parse the address.
@@ -125,12 +132,19 @@ func (s *Server) locate(x *exchange) error {
 	if err != nil {
 		return &problem{http.StatusNotFound, err.Error()}
 	}
-	x.query = query{providerSet: v, address: a, origin: exact, shown: a, host: string(host)}
+	x.query = query{providerSet: v, address: a, origin: exact, shown: a, host: link}
 	x.query.shown.Host = cmp.Or(host, a.Host)
-	if host == "" || v.as != "" && !isModule { // links to providers of other published hosts are not supported
-		x.query.host = ownHost
-	}
 	return nil
+}
+
+// cutOwnHost returns the host in the HOST element of a path, and reports whether the
+// element refers to the set of a published host. Only links contain such elements.
+func cutOwnHost(element string, isLink bool) (host string, isPublished bool) {
+	if !isLink {
+		return element, false
+	}
+	host, isOwn := strings.CutPrefix(element, ownHost)
+	return host, isOwn && host != ""
 }
 
 // parseHost parses the HOST element of a path.

@@ -44,7 +44,8 @@ type query struct {
 	// shown is the address that users write. For a published host, it differs from the
 	// address in the repositories.
 	shown provider.Address
-	// host is the HOST element of links: ownHost, or the host in the address.
+	// host is the HOST element of links: the host in the address, or [ownHost], which a
+	// published host can follow.
 	host string
 	// caller is the sender of the request. The zero value can't read anything. byLink
 	// reports whether a signed link grants access.
