@@ -84,7 +84,7 @@ func products() []product {
 		imitated(registrytest.QuayAnyType, "", nil),
 		imitated(registrytest.ACR, "move-tag delete-tag", map[string]limit{
 			"extend": {"tags can't be moved", 1, "hint: publish all platforms of a version in one run"},
-			"deny":   {"tags can be neither deleted nor moved", 3, "but a plain tofu init can still install it; use --overwrite, or delete the tag 1.1.0"},
+			"deny":   {"tags can be neither deleted nor moved", 3, "but tofu init can still install this version; use --overwrite, or delete the tag 1.1.0"},
 			"sync":   {"tags can be neither deleted nor moved", 3, "hint: exempt the tag tofu-oci-sync"},
 		}),
 		imitated(registrytest.Artifactory, "", nil),

@@ -97,7 +97,7 @@ func TestServeModules(t *testing.T) { //nolint:tparallel // the log is read afte
 	rules := filepath.Join(t.TempDir(), "rules.hcl")
 	write(t, rules, fmt.Sprintf("token \"ci\" {\n  sha256 = %q\n  modules = [\"*/*/*/*\"]\n}\n", hex.EncodeToString(hash[:])))
 	oci := filepath.Join(t.TempDir(), "oci.hcl")
-	write(t, oci, "anonymous {\n  modules = [\"*/*/*/*\"]\n}\nserver {\n  module_location = \"oci\"\n}\n")
+	write(t, oci, "anonymous {\n  allow = [\"*/*/*\"]\n  modules = [\"*/*/*/*\"]\n}\nserver {\n  module_location = \"oci\"\n}\n")
 	for name, from := range map[string]string{"registry": startRegistry(t) + "/modules" + variables, "layout": "oci-layout:" + filepath.ToSlash(t.TempDir()) + variables} {
 		pushNestedModules(t, from)
 		for kind, flags := range map[string][]string{"archive": nil, "oci": {"--serve-config", oci}, "token": {"--serve-config", rules}} {

@@ -232,8 +232,7 @@ func parsePlatform(s string) (provider.Platform, error) {
 }
 
 // latest returns the number of versions that --all or --latest selects per PROVIDER.
-// Zero means all versions. If neither flag is set, latest returns the value of
-// otherwise.
+// Zero means all versions. If neither flag is set, it returns otherwise.
 func latest(c *cli.Context, otherwise int) (int, error) {
 	switch {
 	case c.Bool("all"):
@@ -340,7 +339,7 @@ func selectProviders(cmd *command) (s selection, err error) {
 	}
 	for _, l := range s.locked {
 		if l.Predecessor != (provider.Address{}) {
-			cmd.out.Warn("using %s %s, as tofu init does, because %s is locked; the locked hashes don't apply; to use %s, specify --terraform", l.Address, l.Version, l.Predecessor, l.Predecessor)
+			cmd.out.Warn("using %s %s without locked hashes, as tofu init does, because the lock file locks %s; to use %s, specify --terraform", l.Address, l.Version, l.Predecessor, l.Predecessor)
 		}
 	}
 	s.requirements = s.locked.Requirements()

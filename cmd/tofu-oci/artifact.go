@@ -27,7 +27,7 @@ func artifactFlags() []cli.Flag {
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "add missing SBOMs; `PROGRAM` can be auto"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "generate missing SBOMs with `PROGRAM` or auto"}
 }
 
 func h1Flag(usage string) cli.Flag {
@@ -94,8 +94,8 @@ func parseSBOM(c *cli.Context, o *publish.Options) error {
 	return parseSet(c, "sbom", &o.SBOM, publish.SBOMProgram)
 }
 
-// parseAnnotations parses --annotation. By default, the source code is in the repository
-// of the CI job.
+// parseAnnotations parses --annotation. By default, the source URL is the repository of
+// the CI job.
 func parseAnnotations(c *cli.Context, index *artifact.Options) error {
 	if commandline.FlagNamed(c.Command, "annotation") == nil {
 		return nil // the command has no flags for annotations

@@ -45,7 +45,8 @@ func bundledModule(r module.Requirement) provider.Requirement {
 }
 
 // bundleRepositories returns a function that opens the repositories of providers and
-// modules according to --from and --modules-from, or --to and --modules-to.
+// modules. --from and --modules-from, or --to and --modules-to, specify the
+// repositories.
 func (cmd *command) bundleRepositories(all []provider.Address, flag string) (func(provider.Address) (repository.Reader, error), error) {
 	refs, err := cmd.bundleReferences(all, flag)
 	return cmd.openReader(refs), err
@@ -100,9 +101,9 @@ func (t bundleTemplates) has(a provider.Address) bool {
 	return t.providers != template.Template{}
 }
 
-// stored returns the addresses of all providers and modules in the repositories. If the
-// repositories of one template can't be listed, it also returns the addresses in the
-// others and an error.
+// stored returns the addresses of all providers and modules in the repositories. If it
+// can't list the repositories of a template, it returns an error and the addresses of
+// the other templates.
 func (t bundleTemplates) stored(cmd *command) (all []provider.Address, err error) {
 	if t.providers != (template.Template{}) {
 		l, listErr := catalog.List(cmd.c.Context, t.providers, cmd.catalogOptions())
@@ -213,7 +214,7 @@ func bundleKeyringFlag() cli.Flag {
 	return &cli.StringFlag{Name: "bundle-keyring", Category: commandline.GroupTrust, Usage: "require a bundle signed with an OpenPGP key in `FILE`"}
 }
 
-// withBundle opens the parts of a bundle, and calls do with the bundle.
+// withBundle opens the parts of a bundle and calls do with the bundle.
 func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) error {
 	if len(files) == 0 {
 		return usagef("specify at least one FILE, such as mirror.tar; see tofu-oci %s --help", cmd.c.Command.HelpName)
@@ -222,7 +223,7 @@ func (cmd *command) withBundle(files []string, do func(*bundle.Bundle) error) er
 	err := parseSet(cmd.c, "bundle-keyring", &verify, func(path string) (func(document, signature []byte) error, error) {
 		keys, err := cmd.readKeyring(path)
 		check := func(document, signature []byte) error {
-			return withHint(keys.Check(document, signature), "if --bundle-keyring doesn't contain the sender's key, add the key; otherwise, don't use the bundle")
+			return withHint(keys.Check(document, signature), "add the sender's key to --bundle-keyring; if it is already there, don't use the bundle")
 		}
 		return check, err
 	})

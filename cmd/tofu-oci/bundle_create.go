@@ -25,7 +25,7 @@ func bundleCreateCommand() *cli.Command {
 		fromFlag("read `REPO`"),
 		sourcesFlag(),
 		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
-		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
+		rootFlag("select requirements of `DIR` (recursive: DIR/...)"),
 		&cli.StringFlag{Name: "declaration", Category: commandline.GroupSelection, Usage: "select the versions that match the declaration `FILE`"},
 		&cli.StringSliceFlag{Name: "module", Category: commandline.GroupSelection, Usage: "select versions of the module `ADDRESS[@CONSTRAINT]`"},
 		withDependenciesFlag(),
@@ -98,9 +98,9 @@ func (cmd *command) requested(o *bundle.CreateOptions) (wanted []provider.Requir
 	return wanted, err
 }
 
-// addModules adds the providers and modules that the configurations in --root require,
-// and, with --with-dependencies, the modules that the selected modules call. All modules
-// come from the --modules-from repositories.
+// addModules adds the providers and modules that the configurations in --root require.
+// With --with-dependencies, it also adds the modules that the selected modules call.
+// All modules come from the --modules-from repositories.
 func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requirement, error) {
 	if !cmd.c.IsSet("root") && !cmd.c.IsSet("module") {
 		return wanted, nil
@@ -143,8 +143,8 @@ func (cmd *command) addModules(wanted []provider.Requirement) ([]provider.Requir
 	return cmd.addDependencies(wanted, named, t, o)
 }
 
-// addDependencies adds the modules that the named modules call, if --with-dependencies is
-// set. Otherwise, it prints which of them the bundle lacks.
+// addDependencies adds the modules that the named modules call if --with-dependencies
+// is set. Otherwise, it prints the called modules that the bundle lacks.
 func (cmd *command) addDependencies(wanted, named []provider.Requirement, t template.ModuleTemplate, o module.DependencyOptions) ([]provider.Requirement, error) {
 	var selected []module.Requirement
 	for _, r := range named {

@@ -72,10 +72,10 @@ func (cmd *command) importBundle(b *bundle.Bundle) error {
 }
 
 // writeInventoryOf writes the results of an import and the inventory of the target
-// repositories to the --inventory file. The inventory includes the repositories that the
-// bundle doesn't contain, so that the next bundle can omit their content. These are the
-// repositories that the registry lists and, because many registries don't list
-// repositories, those in the previous inventory.
+// repositories to the --inventory file. The inventory includes the repositories that
+// the bundle doesn't contain, so that the next bundle can omit their content. It finds
+// these repositories in the registry's list and, because many registries don't list
+// repositories, in the previous inventory.
 func (cmd *command) writeInventoryOf(to importTargets, imported []bundle.Imported) error {
 	open := cmd.openReader(to.refs)
 	inventory, err := bundle.NewInventory(cmd.c.Context, slices.Collect(maps.Keys(to.refs)), open)
@@ -93,7 +93,7 @@ func (cmd *command) writeInventoryOf(to importTargets, imported []bundle.Importe
 	for _, t := range to.templates {
 		stored, err := t.stored(cmd)
 		if others = append(others, stored...); err != nil && !errors.Is(err, repository.ErrNoRepository) {
-			cmd.out.Note("the inventory can omit repositories that neither the bundle nor the previous inventory contains: %v", err)
+			cmd.out.Note("the inventory might lack repositories that are neither in the bundle nor in the previous inventory: %v", err)
 		}
 	}
 	// 2. List their content.
@@ -116,7 +116,7 @@ func (cmd *command) writeInventoryOf(to importTargets, imported []bundle.Importe
 		inventory.Add(one)
 	}
 	if omitted > 0 {
-		cmd.out.Note("the inventory omits %s of the previous inventory; to list them, specify both --to and --modules-to", report.Counted(omitted, "item"))
+		cmd.out.Note("the inventory omits %s of the previous inventory; to include all items, specify both --to and --modules-to", report.Counted(omitted, "item"))
 	}
 	if err := cmd.c.Context.Err(); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (cmd *command) writeInventoryOf(to importTargets, imported []bundle.Importe
 	return cmd.writeInventory("inventory", inventory)
 }
 
-// noteMissingParts prints the parts that incomplete repositories still need. They
-// contain the content of earlier imports.
+// noteMissingParts prints the parts that incomplete repositories still need. The
+// repositories contain the content of earlier imports.
 func (cmd *command) noteMissingParts(b *bundle.Bundle, incomplete []provider.Address, open func(provider.Address) (repository.Reader, error)) error {
 	missing, err := b.StillMissing(cmd.c.Context, incomplete, open)
 	if len(missing) > 0 {

@@ -84,13 +84,12 @@ type command struct {
 	gates   gate.Gates
 	// signer signs with the --sign-key key. Without the flag, it is nil.
 	signer artifact.Signer
-	// from is the --from template. It is zero if the flag isn't set, or if it specifies
-	// a network mirror, whose URL is in fromURL.
+	// from is the --from template. It is zero if the flag isn't set or specifies a
+	// network mirror. fromURL is the mirror's URL.
 	from    template.Template
 	fromURL *url.URL
 
-	// If a command does not have the corresponding flags, the following fields are
-	// zero.
+	// The following fields are zero if a command lacks the corresponding flags.
 	policy      trust.Policy
 	platforms   []provider.Platform
 	latest      int
@@ -225,8 +224,8 @@ func (cmd *command) parseFrom() (err error) {
 	return err
 }
 
-// tokenRealms parses --token-realm. An invalid host would have no effect, so it is
-// rejected.
+// tokenRealms parses --token-realm. It rejects invalid hosts, because they would have
+// no effect.
 func tokenRealms(c *cli.Context) ([]string, error) {
 	hosts := c.StringSlice("token-realm")
 	for _, host := range hosts {

@@ -20,8 +20,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// completionTime limits the duration of registry requests while PROVIDERs, MODULEs, and
-// their versions are being completed, so that the shell remains responsive.
+// completionTime limits the duration of registry requests during shell completion, so
+// that the shell remains responsive.
 const completionTime = 300 * time.Millisecond
 
 func completionCommand() *cli.Command {
@@ -43,9 +43,9 @@ func completion(c *cli.Context) error {
 }
 
 // completeProviders prints the PROVIDERs or MODULEs that start with a word, or their
-// versions, one per line. args are the command and the flags before the word, which
-// determine the repositories. If the repositories can't be read in time, it prints
-// nothing, because an error message would garble the command line.
+// versions, one per line. args contains the command and the flags before the word. The
+// command and the flags determine the repositories. If these can't be read in time, it
+// prints nothing, because an error message would garble the command line.
 func completeProviders(ctx context.Context, w io.Writer, word string, args []string, limit time.Duration) {
 	app := newApp(io.Discard, io.Discard)
 	ordered, _, err := commandline.Read(app, append([]string{app.Name}, args...), os.Getenv)

@@ -20,7 +20,7 @@ func denyCommand() *cli.Command {
 		&cli.StringFlag{Name: "reason", Category: commandline.GroupOperation, Usage: "record `TEXT` as the reason, visible to all readers"},
 		byFlag(),
 		signKeyFlag("sign the record with the key in `FILE`"),
-		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "point the tag to an empty index if it can't be deleted"},
+		&cli.BoolFlag{Name: "overwrite", Category: commandline.GroupOperation, Usage: "if the tag can't be deleted, point it to an empty index"},
 		dryRunFlag("write nothing"),
 	}, networkFlags(), outputFlags())
 }
@@ -60,7 +60,7 @@ func denyAction(cmd *command) error {
 	cmd.out.Decided(approval.Decision{Requirement: r, Repository: repo.String(), Version: v, Result: result, Err: err})
 	err = errors.Join(cmd.out.Finish(), cmd.c.Context.Err())
 	if result.VersionTagError != nil {
-		cmd.out.Warn("%s %s is denied, but a plain tofu init can still install it; use --overwrite, or %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
+		cmd.out.Warn("%s %s is denied, but tofu init can still install this version; use --overwrite, or %s", r.Address, v, cmp.Or(explain.UntagHint(result.VersionTagError), "delete its tag"))
 		return cmp.Or(err, error(&explain.ExitError{Code: explain.ExitPartly}))
 	}
 	if err == nil && result.RecordError != nil {

@@ -52,7 +52,7 @@ func execAction(cmd *command) error {
 	return cmd.withBundle(files, cmd.exec)
 }
 
-// exec runs the command, with the content of a bundle if b is not nil.
+// exec runs the command. If b is not nil, it uses the content of the bundle.
 func (cmd *command) exec(b *bundle.Bundle) error {
 	o, err := execOptions(cmd)
 	if err != nil {
@@ -81,8 +81,8 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 	return withHint(err, cmd.remedies().Exec(cmd.c.Context, err))
 }
 
-// isStored reports whether the source has all providers that err concerns, so that they
-// only have to be locked.
+// isStored reports whether the source has all providers that err concerns, so the user
+// only has to lock them.
 func isStored(err error) bool {
 	e, ok := errors.AsType[*exec.UnlockedError](err)
 	return ok && len(e.Missing) == 0
@@ -166,8 +166,8 @@ func isStricter(p trust.Policy) bool {
 	return p.Mode == trust.ModeRequire || len(p.Rules) > 0 || !p.Keyring.IsZero() || p.EnforceExpiration || p.EnforceValidation
 }
 
-// mustLock returns the reason that OpenTofu must not install a provider from the
-// repository of the first oci_mirror that matches the provider, or "".
+// mustLock returns the reason why OpenTofu must not install a provider from the first
+// oci_mirror that matches the provider. If there is no reason, it returns "".
 func (cmd *command) mustLock(ctx context.Context, a provider.Address) (reason string, err error) {
 	ref, _, err := cmd.mirrorOf(a)
 	if err != nil {

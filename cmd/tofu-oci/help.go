@@ -11,7 +11,7 @@ import (
 const docs = "https://github.com/tofu-oci/tofu-oci/blob/main/docs/"
 
 // helpTexts contains one file for the program and one for each command. The first line
-// is the summary, the second line is the synopsis of arguments and flags, and the
+// is the summary, and the second line is the synopsis of arguments and flags. The
 // description follows after an empty line. In the description, "Details:" precedes the
 // name of a page in docs.
 //

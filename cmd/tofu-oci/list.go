@@ -31,8 +31,8 @@ func listCommand() *cli.Command {
 	}, trustFlags(), networkFlags(), outputFlags())
 }
 
-// listing returns an action that runs do, and replaces the default hint for missing
-// versions, which suggests tofu-oci list.
+// listing returns an action that runs do. For missing versions, the action replaces the
+// default hint, which suggests tofu-oci list.
 func listing(do func(*command) error) func(*command) error {
 	return func(cmd *command) error {
 		err := do(cmd)
@@ -173,9 +173,9 @@ func listProviders(cmd *command) error {
 	return cmd.out.ListProviders(cmd.from, l)
 }
 
-// catalogListing returns the providers in the --from repositories. If named is not empty,
-// it returns only these providers, so that the registry doesn't have to list its
-// repositories.
+// catalogListing returns the providers in the --from repositories. If named is not
+// empty, it returns only the named providers, so that the registry doesn't have to list
+// its repositories.
 func (cmd *command) catalogListing(named ...provider.Address) (catalog.Listing, error) {
 	o := cmd.catalogOptions()
 	o.Named = named

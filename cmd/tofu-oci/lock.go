@@ -69,7 +69,7 @@ func newLocker(cmd *command) (l locker, err error) {
 	}
 	for _, root := range l.roots {
 		if _, tree := isTree(root); tree && len(l.options.Named) > 0 {
-			return l, usagef("--root %s cannot be used with PROVIDERs; specify the directory of each configuration", root)
+			return l, usagef("--root %s cannot be used with PROVIDERs; specify individual directories", root)
 		}
 	}
 	for i, r := range l.options.Named {

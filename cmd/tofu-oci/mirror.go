@@ -23,7 +23,7 @@ func mirrorCommand() *cli.Command {
 	}, versionFlags("matching versions"), []cli.Flag{
 		sourcesFlag(),
 		lockFileFlag("select the locked versions; `FILE` can be a pattern"),
-		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
+		rootFlag("select requirements of `DIR` (recursive: DIR/...)"),
 		&cli.StringFlag{Name: "modules-to", Category: commandline.GroupSelection, Usage: "with --root: mirror modules to `REPO`"},
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		aliasFlag(),
@@ -79,8 +79,8 @@ func mirrorAction(cmd *command) error {
 	return cmd.out.FinishRun(mirror.Run(cmd.c.Context, src, selected.requirements, cmd.mirrorOptions(refs)))
 }
 
-// warnSharedRepository warns about a --to template that doesn't distinguish the types of
-// providers, because versions of other providers would use the same tags.
+// warnSharedRepository warns about a --to template that doesn't contain the type,
+// because different providers would use the same tags.
 func (cmd *command) warnSharedRepository() {
 	t, err := repositoryTemplate(cmd.c, "to")
 	if _, _, usesType := t.Uses(); err == nil && !usesType { // without --to, OpenTofu checks the template

@@ -101,7 +101,7 @@ func (cmd *command) moduleTargets(wanted []provider.Requirement) (map[provider.A
 	return refs, nil
 }
 
-// referenceTo returns a reference with variables, which selects all modules in the
+// referenceTo returns the reference with variables that selects all modules in the
 // repositories of a template.
 func referenceTo(t template.ModuleTemplate) string {
 	if t.IsLayout() {
@@ -123,10 +123,10 @@ func (cmd *command) modulesIn(t template.ModuleTemplate) ([]provider.Requirement
 	return catalog.ExpandModules(cmd.c.Context, []provider.Requirement{{Address: provider.ModuleAddress(referenceTo(t))}}, o)
 }
 
-// moduleSource returns the repository and the releases of the module that an argument
-// specifies, and the requirement that selects one of the releases. The argument is a
-// reference, or an address with a constraint. For an address, --from determines the
-// repository.
+// moduleSource finds the module that an argument specifies. It returns the module's
+// repository, its releases, and the requirement that selects one of them. The argument
+// is a reference, or an address with a constraint. For an address, --from determines
+// the repository.
 func (cmd *command) moduleSource(arg string) (ref template.Reference, src *oci.Source, wanted provider.Requirement, err error) {
 	var r module.Reference
 	var constraint provider.Constraint

@@ -21,7 +21,7 @@ func moduleMirrorCommand() *cli.Command {
 	return newCommand("mirror", moduleMirrorAction, []cli.Flag{
 		toFlag("write to `REPO`, a template with {hostname}, {namespace}, {name}, and {system}"),
 	}, versionFlags("matching versions"), []cli.Flag{
-		rootFlag("select the requirements of `DIR`, or all in DIR/..."),
+		rootFlag("select requirements of `DIR` (recursive: DIR/...)"),
 		withDependenciesFlag(),
 		&cli.StringFlag{Name: "min-age", Category: commandline.GroupSelection, Usage: "skip versions younger than `DURATION`, such as 3d"},
 		dryRunFlag("print what would be sent, but send nothing"),
@@ -64,7 +64,7 @@ func withDependenciesFlag() cli.Flag {
 }
 
 // mirrorModules mirrors modules to the repositories that a flag specifies. It returns
-// the versions that are in the repositories, with exact constraints.
+// exact requirements for the versions that are in the repositories.
 func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, dependencies *module.Dependencies) (mirrored []module.Requirement, err error) {
 	t, err := moduleTemplate(cmd.c, flag)
 	if err != nil {
@@ -92,8 +92,9 @@ func (cmd *command) mirrorModules(flag string, wanted []module.Requirement, depe
 	return mirrored, module.Mirror(cmd.c.Context, cmd.moduleOrigin(0), wanted, o)
 }
 
-// mirrorDependencies mirrors the modules that the given versions call, if
-// --with-dependencies is set. Otherwise, it prints which of them the mirror lacks.
+// mirrorDependencies mirrors the modules that the given versions call if
+// --with-dependencies is set. Otherwise, it prints the called modules that the mirror
+// lacks.
 func (cmd *command) mirrorDependencies(mirrored []module.Requirement) error {
 	t, err := moduleTemplate(cmd.c, "to")
 	if err != nil {
@@ -157,9 +158,9 @@ func (cmd *command) dependencyOptions(t template.ModuleTemplate) module.Dependen
 	}
 }
 
-// noteMissingModules prints the modules that versions in a mirror call and that the
-// mirror lacks. stored returns the repository of a module, and remedy is what adds the
-// modules.
+// noteMissingModules prints the modules that a mirror lacks although its versions call
+// them. stored returns a module's repository. remedy is the flag or setting that adds
+// the modules.
 func (cmd *command) noteMissingModules(of []module.Requirement, stored func(module.Address) (repository.Reader, error), remedy string) {
 	if len(of) == 0 {
 		return
@@ -207,7 +208,7 @@ func (cmd *command) dependencies() (*module.Dependencies, error) {
 }
 
 // moduleOrigin returns the source of modules in module registries. It caches responses
-// for the given time or, if it is zero, for the duration of the run.
+// for the given time or, if the time is zero, for the duration of the run.
 func (cmd *command) moduleOrigin(lifetime time.Duration) *origin.Modules {
 	return origin.NewModules(origin.Options{HTTP: cmd.http, Services: cmd.services("modules.v1"), Token: cmd.token, Lifetime: lifetime})
 }

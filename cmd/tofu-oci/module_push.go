@@ -79,7 +79,7 @@ func modulePushTarget(c *cli.Context) (r module.Reference, err error) {
 	return r, flagError("to", err)
 }
 
-// modulePackage reads the module directory, and the documents that flags specify.
+// modulePackage reads the module directory and the documents that flags specify.
 func modulePackage(cmd *command) (p module.Package, err error) {
 	c, out := cmd.c, cmd.out
 	done := out.Step("reading %s", c.Args().First())

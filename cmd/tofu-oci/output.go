@@ -40,7 +40,7 @@ func newCommand(name string, do func(*command) error, flags ...[]cli.Flag) *cli.
 }
 
 // withReport returns an action that creates a report, runs do, and completes the
-// report. If do returns an error, it also prints the error as JSON with --output json.
+// report. With --output json, the action also prints the error if do fails.
 func withReport(do func(*command) error) cli.ActionFunc {
 	return func(c *cli.Context) error {
 		run := stateOf(c.App)

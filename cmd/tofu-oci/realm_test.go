@@ -26,7 +26,7 @@ func TestTokenServiceAtAPrivateAddress(t *testing.T) {
 
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", from)
 	if code != 1 || stdout != "" || !strings.Contains(stderr, "refers to token service 10.0.0.7, which has a private address") ||
-		!strings.Contains(stderr, "\nhint: if 10.0.0.7 is the token service of your registry") || !strings.Contains(stderr, "--token-realm 10.0.0.7;") {
+		!strings.Contains(stderr, "\nhint: use --token-realm 10.0.0.7 only if ") || !strings.Contains(stderr, " 10.0.0.7 is the token service of your registry") {
 		t.Errorf("exit code %d, %s\n%s", code, stdout, stderr)
 	}
 

@@ -102,7 +102,7 @@ func reasonFor(reasons map[string]string, text string) string {
 var untriedHints = map[string]string{
 	"tofu-oci login":                                     "login asks for a password; the scripts about credentials contain the command",
 	"compare both sides with tofu-oci list":              "the command shows both sides; only the user can decide which is right",
-	"tofu-oci changes it, or allow mutable":              "only the registry's administrator can change it; case 44",
+	"because tofu-oci changes this tag":                  "only the registry's administrator can change it; case 44",
 	"OpenTofu and tofu-oci send no token when":           "only the registry's administrator can change it",
 	"which tofu-oci trust init creates":                  "the user reviews the keys; script/trust.txtar contains the command",
 	"--artifact-type application/vnd.opentofu.modulepkg": "internal/explain TestMissingFlags; the hint has two commands, and one is of another program",

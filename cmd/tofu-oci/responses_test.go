@@ -49,9 +49,9 @@ var responses = map[string]struct {
 	"manifest_class":           {"registry.example.com/acme/{type}", registrytest.ManifestPut, 1, "allow the refused media type in the registry"},
 	"ghcr_write_package":       {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "under Manage Actions access"},
 	"ghcr_installation":        {"ghcr.io/acme/{type}", registrytest.UploadPost, 6, "permissions: packages: write"},
-	"ghcr_private":             {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "GHCR returns the same error for private and missing packages"},
+	"ghcr_private":             {"ghcr.io/acme/{type}", registrytest.ManifestGet, 6, "check the name; if the package is private, log in (tofu-oci login ghcr.io)"},
 	"hub_levels":               {"registry-1.docker.io/acme/{namespace}/{type}", registrytest.UploadPost, 6, "because Docker Hub does not support acme/hashicorp/null"},
-	"hub_insufficient_scope":   {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "log in with write access to the account or organization acme"},
+	"hub_insufficient_scope":   {"registry-1.docker.io/acme/{type}", registrytest.UploadPost, 6, "of a user who can write to the account or organization acme"},
 	"hub_rate_limit":           {"registry-1.docker.io/acme/{type}", registrytest.ManifestGet, 1, "log in (tofu-oci login docker.io)"},
 	"proxy_downgrade":          {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "set X-Forwarded-Proto: https"},
 	"proxy_other_host":         {"registry.example.com/acme/{type}", registrytest.UploadPost, 1, "to keep the Host header and to set X-Forwarded-Proto"},
@@ -105,7 +105,7 @@ func TestCertificateOfAnotherHost(t *testing.T) {
 	t.Parallel()
 	w := newProxied(t, "registry.example.com")
 	code, stdout, stderr := w.run(t, "list", "hashicorp/null", "--from", "other.example.com/acme/{type}")
-	if code != 1 || stdout != "" || !strings.Contains(stderr, "\nhint: check the host name, and whether a proxy responds") || w.tunnels.Load() != 1 {
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "\nhint: check the host name, and check whether a proxy responds") || w.tunnels.Load() != 1 {
 		t.Errorf("exit code %d, %d tunnels, %s\n%s", code, w.tunnels.Load(), stdout, stderr)
 	}
 }

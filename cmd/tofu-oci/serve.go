@@ -37,7 +37,7 @@ func servedFlags() []cli.Flag {
 // listenFlags returns the flags that determine how clients connect to the server.
 func listenFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`; http://ADDRESS allows HTTP if other machines can reach it"},
+		&cli.StringFlag{Name: "listen", Category: commandline.GroupServer, Value: "127.0.0.1:8080", Usage: "listen on `ADDRESS`; to allow HTTP for other machines, use http://ADDRESS"},
 		&cli.StringFlag{Name: "tls-cert", Category: commandline.GroupServer, Usage: "use the certificate chain in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "tls-key", Category: commandline.GroupServer, Usage: "use the private key in `FILE` (PEM)"},
 		&cli.StringFlag{Name: "metrics-listen", Category: commandline.GroupServer, Usage: "serve /metrics, /healthz, and /readyz at `ADDRESS`"},

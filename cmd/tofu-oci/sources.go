@@ -81,9 +81,8 @@ func (cmd *command) open(ref template.Reference) (repository.Reader, error) {
 	return repository.Open(ref, cmd.repos)
 }
 
-// source returns the source of releases: the --from repositories or network mirror or,
-// without the flag, the methods in the CLI configuration. It caches responses for the
-// duration of the run.
+// source returns the source of releases that --from or, without the flag, the CLI
+// configuration specifies. It caches responses for the duration of the run.
 func (cmd *command) source() (provider.Source, error) {
 	switch {
 	case cmd.fromURL != nil:
@@ -106,9 +105,8 @@ func (cmd *command) sourceRepository(a provider.Address) string {
 	return ref.String()
 }
 
-// openFrom opens a provider's repository and returns the template that determines it.
-// This is the --from template or, without the flag, the template of the first matching
-// oci_mirror.
+// openFrom opens a provider's repository and returns its template. The template comes
+// from --from or, without the flag, from the first matching oci_mirror.
 func (cmd *command) openFrom(a provider.Address) (repository.Reader, template.Template, error) {
 	repo, t, err := cmd.openRaw(a)
 	if err == nil && a.IsModule() {
@@ -159,9 +157,8 @@ func (cmd *command) openReader(refs map[provider.Address]template.Reference) fun
 	return func(a provider.Address) (repository.Reader, error) { return cmd.open(refs[a]) }
 }
 
-// targets returns the target repository of each provider: the --to repository or,
-// without the flag, the repository of the first matching oci_mirror in the CLI
-// configuration.
+// targets returns the target repository of each provider. Without --to, this is the
+// repository of the first matching oci_mirror in the CLI configuration.
 func (cmd *command) targets(wanted []provider.Requirement) (map[provider.Address]template.Reference, error) {
 	if wanted[0].Address.IsModule() {
 		return cmd.moduleTargets(wanted)

@@ -39,7 +39,7 @@ func syncPlanCommand() *cli.Command {
 
 func syncApplyCommand() *cli.Command {
 	return newCommand("apply", syncApply, syncFlags(), []cli.Flag{
-		&cli.StringFlag{Name: "plan-file", Category: commandline.GroupOperation, Usage: "perform only the actions in `FILE`, which sync plan --plan-file wrote"},
+		&cli.StringFlag{Name: "plan-file", Category: commandline.GroupOperation, Usage: "perform only the actions in the plan `FILE`"},
 		missingRepositoryFlag(),
 		&cli.StringFlag{Name: "result-file", Category: commandline.GroupOutput, Usage: "write the result to `FILE`, for sync report"},
 		textfileFlag(),
@@ -232,8 +232,8 @@ func (w *watcher) applyPlan(o sync.Options) error {
 	return err
 }
 
-// noteMirroredModules prints the modules that the mirrored modules call and that the
-// mirror lacks, unless the declaration includes the dependencies.
+// noteMirroredModules prints the modules that the mirror lacks although mirrored
+// modules call them. It skips modules whose dependencies the declaration includes.
 func (cmd *command) noteMirroredModules(o sync.Options, plan *sync.Plan) {
 	var mirrored []module.Requirement
 	for _, a := range plan.Actions {

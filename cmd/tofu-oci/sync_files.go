@@ -74,9 +74,9 @@ func (cmd *command) probeTargets(d *sync.Declaration, wanted []sync.Wanted) (all
 		t := report.ProbedTarget{Target: s.Target}
 		switch {
 		case s.Repository.IsLayout():
-			t.Skipped = "it consists of image layouts"
+			t.Skipped = "image layouts have no registry"
 		case s.Repository == (template.Reference{}):
-			t.Skipped = "the declaration selects no provider for it"
+			t.Skipped = "the declaration selects no provider for this target"
 		default:
 			repo, err := cmd.openTarget(s.Repository)
 			if err != nil {

@@ -28,7 +28,7 @@ func tofurcCommand() *cli.Command {
 	})
 }
 
-// tofurcAction prints the blocks, or writes them to a file.
+// tofurcAction prints the blocks or writes them to a file.
 func tofurcAction(cmd *command) error {
 	c := cmd.c
 	blocks, err := tofurcBlocks(c)
@@ -88,7 +88,7 @@ func layoutError(t template.Template) error {
 // maxTofurc limits the size of a configuration file in bytes.
 const maxTofurc = 256 << 10
 
-// writeTofurc writes the blocks to the --write file, and prints the changes.
+// writeTofurc writes the blocks to the --write file and prints the changes.
 func writeTofurc(cmd *command, blocks cliconfig.Blocks) error {
 	// 1. Read the file.
 	name, environment := cmd.c.String("write"), cliconfig.SystemEnvironment()

@@ -79,8 +79,8 @@ func trustInit(cmd *command) error {
 	return err
 }
 
-// pinAll returns a rule for each requirement. If one fails, it returns an error, because
-// an incomplete file would not show that providers are missing.
+// pinAll returns a rule for each requirement. If a requirement fails, it returns an
+// error, because an incomplete file would not show which providers are missing.
 func (cmd *command) pinAll(src provider.Source, wanted []provider.Requirement) (trust.Rules, error) {
 	p, err := cmd.keyringPolicy()
 	if err != nil {
@@ -121,9 +121,9 @@ func (cmd *command) pin(src provider.Source, p trust.Policy, r provider.Requirem
 			cmd.out.SignatureChecked(r.Address, releases[i].Version, verdict, text)
 			switch before, signer, found := history.Previous(ctx, releases[i]); {
 			case !found && len(releases) == 1:
-				cmd.out.Note("found no version earlier than %s %s, so its key can't be compared with an earlier key", r.Address, releases[i].Version)
+				cmd.out.Note("the key of %s %s can't be compared, because no earlier version was found", r.Address, releases[i].Version)
 			case signer != "" && signer != verdict.Fingerprint:
-				cmd.out.Warn("%s %s is not signed with the key of %s, which is %s; pin a new key only if the author confirms it, because an attacker might have signed the newer version",
+				cmd.out.Warn("%s %s is not signed with the key of version %s (%s); pin the new key only if the author confirms it, because an attacker might have signed the newer version",
 					r.Address, releases[i].Version, before, signer)
 			}
 		}
@@ -172,7 +172,8 @@ func (cmd *command) keyringPolicy() (p trust.Policy, err error) {
 	return p, err
 }
 
-// readKeyring reads a keyring, and prints warnings about keys and files that it skips.
+// readKeyring reads a keyring and prints warnings about the keys and files that it
+// skips.
 func (cmd *command) readKeyring(path string) (trust.Keyring, error) {
 	ring, err := trust.ReadKeyring(path)
 	for _, skipped := range ring.Unread() {

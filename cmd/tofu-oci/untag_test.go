@@ -23,7 +23,7 @@ func TestDeleteTagHints(t *testing.T) {
 		"quay.io/acme/{type}":                       "delete the tag 3.2.4 on the page of acme/null at quay.io",
 		"harbor.example.com/acme/x/{type}":          "DELETE https://harbor.example.com/api/v2.0/projects/acme/repositories/x%252Fnull/artifacts/3.2.4/tags/3.2.4",
 		"acme.azurecr.io/x/{type}":                  "az acr repository untag --name acme.azurecr.io --image x/null:3.2.4",
-		"registry.example.com/acme/{type}":          "the distribution registry requires version 3 and storage.delete.enabled: true",
+		"registry.example.com/acme/{type}":          "CNCF Distribution requires version 3 and storage.delete.enabled: true",
 	} {
 		host, _, _ := strings.Cut(to, "/")
 		t.Run(host, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestDeleteTagHints(t *testing.T) {
 			if code != 3 || !strings.Contains(stdout, "  the tag 3.2.4 was not deleted, so tofu init can still install the version: ") {
 				t.Errorf("exit code %d\n%s", code, stdout)
 			}
-			if !strings.Contains(stderr, "is denied, but a plain tofu init can still install it; ") || !strings.Contains(stderr, hint) {
+			if !strings.Contains(stderr, "is denied, but tofu init can still install this version; ") || !strings.Contains(stderr, hint) {
 				t.Errorf("no hint %q in:\n%s", hint, stderr)
 			}
 			// Promoting with --force fails in the same way, and the version stays

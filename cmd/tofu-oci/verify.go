@@ -24,7 +24,7 @@ func verifyCommand() *cli.Command {
 		sourcesFlag(),
 	}, versionFlags("matching versions"), []cli.Flag{
 		aliasFlag(),
-		checkLevelFlag("verify at `LEVEL`: blobs, or deep, which reads all blobs"),
+		checkLevelFlag("verify at `LEVEL`: blobs, or deep to read all blobs"),
 		againstOriginFlag("compare with the origin registry"),
 		launchFlag(),
 	}, trustFlags(), networkFlags(), []cli.Flag{
@@ -72,8 +72,8 @@ func verifyAction(cmd *command) error {
 	return cmd.out.Verified(verify.Many(cmd.c.Context, wanted, o), unknown, cmd.policy.Rules)
 }
 
-// missingModules returns a function that describes the calls in a mirrored module to
-// modules that the repositories of a template lack.
+// missingModules returns a function that describes a mirrored module's calls to modules
+// that aren't in a template's repositories.
 func (cmd *command) missingModules(t template.ModuleTemplate) func(context.Context, repository.Inspection, provider.Version) ([]string, error) {
 	return func(ctx context.Context, stored repository.Inspection, v provider.Version) (missing []string, err error) {
 		a, err := module.ParseAddress(stored.Index.Annotations[artifact.AnnotationModule])
@@ -96,7 +96,7 @@ func (cmd *command) missingModules(t template.ModuleTemplate) func(context.Conte
 }
 
 // providersToVerify returns the specified PROVIDERs. If no PROVIDERs are specified, it
-// returns all providers in the --from repositories, and the repositories whose provider
+// returns all providers in the --from repositories and the repositories whose provider
 // is unknown.
 func (cmd *command) providersToVerify() (wanted []provider.Requirement, unknown []string, err error) {
 	if hasProviders(cmd.c) {

@@ -31,9 +31,9 @@ func thisBuild() report.Build {
 // linkerValues contains the values that the linker sets.
 type linkerValues struct{ version, commit, date string }
 
-// buildOf describes a build. The linker's values take precedence over Go's build
-// information, which contains the module version and, unless the build used
-// -buildvcs=false, the commit of the checkout.
+// buildOf describes a build. Go's build information contains the module version and,
+// unless the build used -buildvcs=false, the checkout's commit. The linker's values
+// take precedence.
 func buildOf(info *debug.BuildInfo, linked linkerValues) report.Build {
 	b := report.Build{Version: linked.version, Commit: linked.commit, Date: linked.date, Go: runtime.Version(), Platform: provider.CurrentPlatform().String()}
 	if info == nil {

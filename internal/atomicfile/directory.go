@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// TempDir creates an empty directory in parent, which [CommitDir] can rename later. It
-// also creates missing parent directories. [DiscardDir] removes the directory.
+// TempDir creates an empty directory in parent. It also creates missing parent
+// directories. Later, [CommitDir] renames the directory, or [DiscardDir] removes it.
 func TempDir(parent string) (string, error) {
 	if err := os.MkdirAll(parent, directoryMode); err != nil {
 		return "", err

@@ -1,7 +1,7 @@
-// Package atomicfile creates files and directories atomically. It writes content under
-// a temporary name next to the destination, syncs it to the disk, and then renames it,
-// so other processes never see incomplete content under the final name, even after a
-// crash.
+// Package atomicfile creates files and directories atomically. It writes content to a
+// temporary file next to the destination, syncs the file to the disk, and then renames
+// it. Therefore, other processes never see incomplete content under the final name,
+// even after a crash.
 package atomicfile
 
 import (

@@ -10,7 +10,7 @@ import (
 )
 
 // room returns the number of bytes that this process can write. Some network and FUSE
-// file systems report a total of zero blocks, which room treats as unknown.
+// file systems report a total of zero blocks. room treats this total as unknown.
 func room(dir string) (free int64, known bool) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(dir, &fs); err != nil || fs.Blocks == 0 || fs.Bsize <= 0 {

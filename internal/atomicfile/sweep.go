@@ -32,10 +32,10 @@ func uniqueName(dir, prefix string) string {
 	return filepath.Join(dir, prefix+rand.Text()+temporarySuffix)
 }
 
-// Sweep removes what killed runs left in dir: each [File] that no process writes, and
-// other temporary files and directories after a day. On Windows, it also removes a
-// [File] only after a day. It does not follow symbolic links.
-// It ignores errors, for example for files of another user.
+// Sweep removes temporary files and directories that killed runs left in dir. It
+// removes a [File] as soon as no process writes it, and everything else after a day. On
+// Windows, it removes a [File] after a day, too. It does not follow symbolic links. It
+// ignores errors, such as those for files of another user.
 func Sweep(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -52,7 +52,7 @@ func moveNew(from, to string) error {
 
 // moveUnlinked replaces moveNew on file systems without hard links, such as FAT and
 // some network mounts. If another process creates the new name between the two steps,
-// moveUnlinked replaces that process's file, which is also complete.
+// moveUnlinked replaces that process's file. Both files are complete.
 func moveUnlinked(from, to string) error {
 	if err := checkFree(to); err != nil {
 		return err

@@ -31,7 +31,7 @@ func rename(from, to string) error {
 	return renameWhile(from, to, os.Rename, func() bool { return checkFree(to) == nil })
 }
 
-// moveNew renames a file to a name that must not exist, which the system enforces. It
+// moveNew renames a file to a name that must not exist. The system enforces this. It
 // does not use a hard link, because the file could not be opened by its new name while
 // the old name is being removed.
 func moveNew(from, to string) error {
@@ -58,14 +58,14 @@ func moveFile(from, to string) error {
 // while a file is open, even by a different name, so remove waits.
 func remove(path string) error { return removeWhile(path, func() bool { return true }) }
 
-// removeWhile repeats the removal as long as it fails because a file is open and again
+// removeWhile repeats a removal that fails because a file is open, as long as again
 // returns true.
 func removeWhile(path string, again func() bool) error {
 	return whileOpen(func() error { return os.RemoveAll(path) }, again)
 }
 
-// renameWhile repeats the operation as long as it fails because a file is open and
-// again returns true.
+// renameWhile repeats an operation that fails because a file is open, as long as again
+// returns true.
 func renameWhile(from, to string, move func(from, to string) error, again func() bool) error {
 	return whileOpen(func() error { return move(from, to) }, again)
 }

@@ -21,8 +21,7 @@ func (e *TooLargeError) Error() string {
 }
 
 // OpenFile opens a regular file or a link to a regular file. It rejects any other file,
-// because opening a named pipe, for example, could block forever. It returns file
-// system errors.
+// because opening a named pipe could block forever. It returns file system errors.
 func OpenFile(path string) (*os.File, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -15,11 +15,11 @@ var ErrJSONLimit = errors.New("JSON exceeds")
 
 // DecodeJSON decodes a document that contains at most the given number of values.
 // Values are strings, numbers, literals, arrays, and objects, including nested values.
-// Limiting only the bytes would not limit memory, because "{}," is three bytes long but
-// requires more than a hundred bytes as an element of a slice of structs. Like
-// OpenTofu, DecodeJSON uses encoding/json, so both programs interpret the same bytes
-// identically. If a key is repeated, its last value applies, and keys are
-// case-insensitive. DecodeJSON returns [ErrJSONLimit] and the errors from [JSONError].
+// Limiting only the bytes would not limit memory: "{}," is three bytes long, but as an
+// element of a slice of structs, it requires more than a hundred bytes. Like OpenTofu,
+// DecodeJSON uses encoding/json, so both programs interpret the same bytes identically.
+// If a key is repeated, its last value applies, and keys are case-insensitive.
+// DecodeJSON returns [ErrJSONLimit] and the errors from [JSONError].
 func DecodeJSON(data []byte, into any, values int) error {
 	if err := CheckJSON(data, values); err != nil {
 		return err

@@ -10,8 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// JSONError rewords errors from encoding/json that mention Go types or internal states,
-// and wraps them. The new message reveals at most one invalid character of the
+// JSONError rewords and wraps errors from encoding/json that mention Go types or
+// internal states. The new message reveals at most one invalid character of the
 // document. JSONError returns any other error unchanged.
 func JSONError(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

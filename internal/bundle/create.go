@@ -27,9 +27,9 @@ import (
 type CreateOptions struct {
 	// Options selects versions and contains callbacks, as for [mirror.Copy]. Its Target
 	// is ignored. If Publish.Verify is set, each version is verified before the bundle
-	// is written. The callbacks for results are called at the end: a version is
-	// [publish.Created] only if the bundle was written, and [publish.Unchanged] if the
-	// receiver has it or if all parts existed. If the bundle is not written, only
+	// is written. The callbacks for results are called at the end. A version is
+	// [publish.Created] only if the bundle was written. It is [publish.Unchanged] if
+	// the receiver has it or if all parts existed. If the bundle is not written, only
 	// failures are reported.
 	mirror.Options
 	Publish publish.Options
@@ -161,7 +161,8 @@ func (c *collector) report(written []Part, isComplete bool) {
 	}
 }
 
-// target represents the bundle as a target of [mirror.RunWith] that does not exist yet.
+// target represents the bundle, which does not exist yet, as a target of
+// [mirror.RunWith].
 type target struct {
 	repository.Repository
 	name string
@@ -200,7 +201,7 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 	return nil
 }
 
-// ErrIncomplete is returned by [Create] if an item failed, after reporting the item.
+// ErrIncomplete is returned by [Create] after it has reported an item that failed.
 var ErrIncomplete = errors.New("the bundle was not written, because it would be incomplete")
 
 // add reads the manifests of one version.
@@ -260,8 +261,8 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	return r, nil
 }
 
-// addDenials adds the denials of the selected providers, except those that the receiver
-// already has, so that the receiver also denies versions from earlier bundles.
+// addDenials adds the selected providers' denials that the receiver doesn't have yet,
+// so that the receiver also denies versions from earlier bundles.
 func (c *collector) addDenials(ctx context.Context, wanted []provider.Requirement) error {
 	seen := map[provider.Address]bool{}
 	for _, r := range wanted {

@@ -110,7 +110,7 @@ func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Import
 	}))
 }
 
-// withdraw denies the versions that the sender denies in the targets.
+// withdraw copies the sender's denials to the targets.
 func (i *importer) withdraw(ctx context.Context, target func(provider.Address) (repository.Repository, publish.Options, error), report func(mirror.Result)) error {
 	for _, r := range i.bundle.Manifest.Repositories {
 		for _, t := range r.Tags {
@@ -181,7 +181,7 @@ func (b *Bundle) checkRoom(a provider.Address, repo repository.Repository, requi
 type importer struct {
 	bundle    *Bundle
 	publisher *publish.Publisher
-	// pushed contains the addresses whose available content was pushed.
+	// pushed contains the providers and modules for which pushAvailable has succeeded.
 	pushed memo.Memo[provider.Address, struct{}]
 }
 
@@ -216,7 +216,7 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 
 // missing returns a *[MissingPartError] if content of a version is neither in the
 // available parts nor in the target. If it returns a different error, the copy would
-// fail with this error, too.
+// also fail with that error.
 func (i *importer) missing(ctx context.Context, from *reader, tag string, noReferrers bool) error {
 	graph, err := readGraph(ctx, wholeReader{from, noReferrers}, tag)
 	if err != nil {
@@ -238,7 +238,7 @@ func (i *importer) missing(ctx context.Context, from *reader, tag string, noRefe
 }
 
 // damaged returns a *[MissingPartError] if a copy failed because content of the bundle
-// is damaged. If a checksum in the target is wrong, or for other errors, it returns nil.
+// is damaged. For other errors, such as a wrong checksum in the target, it returns nil.
 func (i *importer) damaged(ctx context.Context, err error) *MissingPartError {
 	mismatch, ok := errors.AsType[*sums.MismatchError](err)
 	if !ok {
@@ -330,7 +330,7 @@ func (b *Bundle) contentOf(r Repository) iter.Seq[ocispec.Descriptor] {
 }
 
 // StillMissing returns the sorted numbers of the parts that the repositories of the
-// given addresses still need, because content is neither in the available parts nor in
+// given addresses still need. Their content is neither in the available parts nor in
 // the repository that open returns. It requests as little as possible: at most one
 // missing blob or manifest per part.
 func (b *Bundle) StillMissing(ctx context.Context, all []provider.Address, open func(provider.Address) (repository.Reader, error)) ([]int, error) {

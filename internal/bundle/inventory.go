@@ -39,8 +39,8 @@ type Imported struct {
 // StoredRepository lists the content of a receiver's repository.
 type StoredRepository struct {
 	Address string `json:"address"`
-	// Tags maps the tags of released, pending, and denied versions, and the latest tag of a
-	// module, to digests.
+	// Tags maps tags to digests. It contains the tags of released, pending, and denied
+	// versions and the latest tag of a module.
 	Tags map[string]digest.Digest `json:"tags"`
 	// Content contains the digests of the versions' manifests and blobs, sorted.
 	Content []digest.Digest `json:"content"`
@@ -132,7 +132,7 @@ func list(ctx context.Context, a provider.Address, repo repository.Reader) (Stor
 	return stored, nil
 }
 
-// Encode returns the JSON form of the inventory.
+// Encode returns the inventory as JSON.
 func (i *Inventory) Encode() ([]byte, error) { return encode(i) }
 
 // ReadInventory reads an inventory from a JSON file.

@@ -63,8 +63,8 @@ type Repository struct {
 	// Tags is sorted by name. It includes the tags of referrers lists.
 	Tags []Tag `json:"tags"`
 	// Blobs and Manifests contain the digests of all blobs and manifests that the
-	// versions need, sorted. In bundles of tofu-oci 0.1.0, Manifests is empty, so
-	// that the manifests of a version can be imported only together with its blobs.
+	// versions need, sorted. In bundles of tofu-oci 0.1.0, Manifests is empty, so the
+	// manifests of a version can be imported only together with its blobs.
 	Blobs     []digest.Digest `json:"blobs"`
 	Manifests []digest.Digest `json:"manifests,omitempty"`
 
@@ -90,7 +90,7 @@ type Content struct {
 	Parts []int `json:"parts,omitempty"`
 }
 
-// encode returns the JSON form of a value. Identical values have identical forms.
+// encode returns a value as JSON. Identical values result in identical JSON.
 func encode(v any) ([]byte, error) {
 	data, err := json.MarshalIndent(v, "", " ")
 	return append(data, '\n'), err

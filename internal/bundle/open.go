@@ -56,7 +56,6 @@ func damaged(format string, args ...any) error {
 	return &DamagedError{provider.Errorf(provider.Unverified, "%w", fmt.Errorf(format, args...))}
 }
 
-// position is the position of content in a file.
 type position struct {
 	file  *os.File
 	start int64
@@ -64,9 +63,9 @@ type position struct {
 
 // Open opens parts of one bundle, in any order. Names can be patterns, as in
 // [filepath.Match], or the name of a bundle that has several parts. If verify is not
-// nil, it verifies the signature of the manifest before anything else is read, and must
-// return an error if the signature is missing or invalid. Open reads only the names in
-// the archives and their image index, which must match the manifest. Use
+// nil, Open calls it to verify the manifest's signature before it reads anything else.
+// verify must return an error if the signature is missing or invalid. Open reads only
+// the archives' file names and image index, which must match the manifest. Use
 // [Bundle.Verify] to verify all content. Close the result after use.
 //
 // If a part is damaged, the bundle contains the content before the damage. See

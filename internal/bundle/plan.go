@@ -36,7 +36,7 @@ type release struct {
 type item struct {
 	digest digest.Digest
 	size   int64
-	// isOmitted means that the receiver has the content.
+	// isOmitted reports whether the receiver has the content.
 	isOmitted bool
 }
 
@@ -52,8 +52,8 @@ func tarSize(size int64) int64 {
 // plan assigns content to parts. The releases are sorted. partSize is the maximum size
 // of a part in bytes, or zero for a single part. overhead is the size of the files that
 // each part contains. Each element of the result lists the content of a part in the
-// order of its files. If possible, all manifests of a release are in the same part, so
-// that this part is needed only once if parts are imported one at a time.
+// order of its files. If possible, all manifests of a release are in the same part. If
+// parts are imported one at a time, this part is then needed only once.
 func plan(releases []release, partSize, overhead int64) ([][]item, error) {
 	required := int64(0)
 	for _, r := range releases {
@@ -106,8 +106,8 @@ func (p *planner) next() {
 // headers.
 func (p *planner) fits(size int64) bool { return p.partSize == 0 || p.used+size <= p.partSize }
 
-// add adds content unless the receiver or the last part has it, or another part has it
-// and the content is too large to be repeated.
+// add adds content that neither the receiver nor the last part has. It skips content
+// that another part has if the content is too large to be repeated.
 func (p *planner) add(c item) {
 	if c.isOmitted || p.inPart[c.digest] || p.stored[c.digest] && c.size > maxRepeated {
 		return

@@ -65,7 +65,7 @@ func (e *MissingPartError) Error() string {
 		content += fmt.Sprintf(", and %d more", n)
 	}
 	if len(e.Parts) == 0 {
-		return "not in the bundle, because the receiver's inventory listed it: " + content
+		return "the bundle omits content that the receiver's inventory listed: " + content
 	}
 	noun := "part"
 	if len(e.Parts) > 1 {
@@ -117,8 +117,8 @@ func (r *reader) Tags(context.Context) (tags []string, err error) {
 	return tags, nil
 }
 
-// Manifest reads a manifest or index by tag or digest. If the bundle's manifest states
-// other types for a tag than the content, the error has the kind [provider.Malformed].
+// Manifest reads a manifest or index by tag or digest. If the bundle's manifest and the
+// content state different types for a tag, the error has the kind [provider.Malformed].
 func (r *reader) Manifest(ctx context.Context, reference string) (ocispec.Descriptor, []byte, error) {
 	d, data, err := r.manifest(ctx, reference)
 	if err != nil {
@@ -170,8 +170,8 @@ func (r *reader) manifestOf(ctx context.Context, d ocispec.Descriptor) (ocispec.
 	return d, data, err
 }
 
-// fromTarget reads content from the target if missing is a *[MissingPartError]. It
-// returns missing if it can't read the content, except for errors that a retry can fix.
+// fromTarget reads content from the target if missing is a *[MissingPartError]. If it
+// can't read the content, it returns missing, except for errors that a retry can fix.
 func fromTarget[T any](r *reader, missing error, read func(repository.Reader) (T, error)) (content T, err error) {
 	if _, ok := errors.AsType[*MissingPartError](missing); !ok || r.target == nil {
 		return content, missing
@@ -183,7 +183,8 @@ func fromTarget[T any](r *reader, missing error, read func(repository.Reader) (T
 	return content, missing
 }
 
-// targetHas reports whether the target contains a blob, or a manifest in either form.
+// targetHas reports whether the target contains a blob, or a manifest that is stored as
+// a manifest or as a blob.
 func (r *reader) targetHas(ctx context.Context, d ocispec.Descriptor) bool {
 	if _, err := r.target.Stat(ctx, d); err == nil {
 		return true
@@ -195,9 +196,9 @@ func (r *reader) targetHas(ctx context.Context, d ocispec.Descriptor) bool {
 	return err == nil
 }
 
-// checkTypes compares the types of a tag with the manifest that it points to. They are
-// also in the image index of the bundle, where wrong types would hide the manifest from
-// programs that scan the extracted bundle. The artifact type is optional.
+// checkTypes compares the types of a tag with the manifest that it points to. The
+// bundle's image index also contains the types. Wrong types would hide the manifest
+// from programs that scan the extracted bundle. The artifact type is optional.
 func checkTypes(tag ocispec.Descriptor, data []byte) error {
 	mediaType, artifactType, err := artifact.TypesOf(data)
 	if err != nil {

@@ -28,8 +28,8 @@ type file struct {
 	data []byte
 }
 
-// commonFiles returns the files that each part contains: the bundle's manifest and its
-// signature, and the files that make the extracted parts an image layout.
+// commonFiles returns the files that each part contains. These are the bundle's
+// manifest, its signature, and the files that make the extracted parts an image layout.
 func commonFiles(m Manifest, sign func([]byte) ([]byte, error)) ([]file, error) {
 	manifest, err := encode(m)
 	if err != nil {
@@ -114,8 +114,9 @@ func (w partWriter) write(ctx context.Context) (Part, error) {
 	return p, atomicfile.Write(w.name, 0o644, func(to io.Writer) error { return w.writeTo(ctx, to) })
 }
 
-// isSame reports whether the existing file is a part of the same bundle. It compares
-// only the manifest, because a file gets its final name only after it is complete.
+// isSame reports whether the existing file is a part of the same bundle. Comparing the
+// manifest is sufficient, because a file doesn't get its final name until it is
+// complete.
 func (w partWriter) isSame() bool {
 	f, err := os.Open(w.name)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package catalog lists the providers in a template's repositories, which are image
+// Package catalog lists the providers in a template's repositories. These are image
 // layouts below a directory, or the repositories that a registry lists. Because some
 // registries can't list repositories, a file can list the providers instead.
 //
@@ -138,7 +138,7 @@ type pattern struct {
 	isLayout       bool
 	// example returns a reference to an example repository.
 	example func() (template.Reference, error)
-	// fits reports whether a repository has the form of the template.
+	// fits reports whether a repository matches the template.
 	fits func(template.Reference) bool
 }
 
@@ -245,7 +245,7 @@ func ReadContent(ctx context.Context, repo repository.Reader) (c Content, err er
 	return c, err
 }
 
-// Owner returns the repository's provider, which is the address in the annotation of the
+// Owner returns the address of the repository's provider from the annotation of the
 // newest release. If the release has no annotation because another tool wrote it, ok is
 // false.
 func (c Content) Owner() (a provider.Address, ok bool) {

@@ -15,8 +15,8 @@ import (
 // smaller than the number from which shells ask whether to show all completions.
 const maxVersions = 50
 
-// Complete returns the addresses that start with the given word, of the providers in a
-// template's repositories. It returns the errors from [List].
+// Complete returns the addresses of providers in a template's repositories that start
+// with the given word. It returns the errors from [List].
 func Complete(ctx context.Context, t template.Template, word string, o Options) (found []string, err error) {
 	l, err := List(ctx, t, o)
 	for _, e := range l.Entries {

@@ -95,9 +95,9 @@ func readSources(name string, stdin io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// eachLine calls read with each line, without its comment, and invalid with the errors.
-// It skips lines that are otherwise empty. place has the format FILE:LINE and is also the
-// prefix of errors.
+// eachLine calls read with each line, without its comment. It calls invalid with each
+// error. It skips lines that are otherwise empty. place has the format FILE:LINE and is
+// also the prefix of errors.
 func eachLine(name string, data []byte, read func(place, line string) error, invalid func(place string, err error)) {
 	for i, line := range strings.Split(strings.TrimPrefix(string(data), "\uFEFF"), "\n") {
 		line, _, _ = strings.Cut(line, "#") // addresses and constraints cannot contain #
@@ -114,8 +114,8 @@ func eachLine(name string, data []byte, read func(place, line string) error, inv
 	}
 }
 
-// leadsAway reports whether links lead from path to a file in a different directory.
-// Otherwise, a link in a pull request could print a secret of the job that reads it.
+// leadsAway reports whether links lead from path to a file in a different directory. A
+// link in a pull request could otherwise make the job that reads it print a secret.
 func leadsAway(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() {

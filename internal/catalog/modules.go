@@ -84,9 +84,9 @@ func moduleIn(ctx context.Context, ref template.Reference, o Options) (*ModuleEn
 // modulePrefix is the prefix of references to modules in registries.
 const modulePrefix = "oci://"
 
-// ParseModules parses a reference with variables, which selects all modules in the
-// template's repositories, such as "oci://ghcr.io/acme/modules/{namespace}/{name}/{system}".
-// For other references, isTemplate is false.
+// ParseModules parses a reference with variables, such as
+// "oci://ghcr.io/acme/modules/{namespace}/{name}/{system}". This reference selects all
+// modules in the template's repositories. For other references, isTemplate is false.
 func ParseModules(reference string) (t template.ModuleTemplate, isTemplate bool, err error) {
 	text, isRegistry := strings.CutPrefix(reference, modulePrefix)
 	if !strings.Contains(text, "{") || !isRegistry && !strings.HasPrefix(text, "oci-layout:") {
@@ -147,7 +147,7 @@ func ModuleTarget(to string, sources []string, from template.Reference) (templat
 		}
 	}
 	if err == nil {
-		err = provider.Errorf(provider.Misuse, "the values of the template variables are unknown; specify the modules with {namespace}, {name}, and {system}")
+		err = provider.Errorf(provider.Misuse, "the values of the template variables are unknown; specify the modules with a template that contains {namespace}, {name}, and {system}")
 	}
 	return template.Reference{}, err
 }

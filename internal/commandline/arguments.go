@@ -135,7 +135,7 @@ type setFlag struct {
 	args   []string
 	values []string
 	// isUnset reports whether the value has the same effect as omitting the flag. This
-	// applies to false for a Boolean flag, and to an empty value.
+	// applies to an empty value and to the value false of a Boolean flag.
 	isUnset bool
 	// variable is the environment variable that sets the flag. It is empty if the
 	// command line sets the flag.

@@ -1,6 +1,6 @@
-// Package commandline parses the program's command line and describes it as data, from
-// which it generates help texts, shell completions, and manual pages. The output is
-// deterministic.
+// Package commandline parses the program's command line and describes it as data. From
+// this data, it generates help texts, shell completions, and manual pages. The output
+// is deterministic.
 package commandline
 
 import (

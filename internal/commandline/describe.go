@@ -28,9 +28,9 @@ var commonPlatforms = []string{
 	"linux_arm64", "windows_386", "windows_amd64", "windows_arm64",
 }
 
-// Prepare sets the full names of all commands, and shortens their usage errors. It
-// calls leaf for each command without subcommands. [Read] sets the help texts if they
-// are needed.
+// Prepare sets the full names of all commands and shortens their usage errors. It calls
+// leaf for each command without subcommands. [Read] sets the help texts if they are
+// needed.
 func Prepare(app *cli.App, leaf func(*cli.Command)) {
 	app.HideHelpCommand, app.OnUsageError = true, usageError
 	prepare("", app.Commands, leaf)

@@ -15,28 +15,28 @@ import (
 // variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOFU_OCI_"
 
-// WithoutVariable lists the flags that no environment variable can set, and explains
+// WithoutVariable lists the flags that no environment variable can set and explains
 // why. If the flag belongs to a single command, the command precedes the flag.
 var WithoutVariable = map[string]string{
-	"help":                "it requests help instead of configuring a run",
-	"version":             "it requests the version instead of configuring a run",
+	"help":                "the flag requests help instead of configuring a run",
+	"version":             "the flag requests the version instead of configuring a run",
 	"force":               "overwriting must be requested each time",
-	"password-stdin":      "it applies to a single password",
-	"lock check":          "it prevents lock from writing files",
-	"list pending":        "it changes the output of list",
-	"module list pending": "it changes the output of module list",
-	"list history":        "it changes the output of list",
-	"module list history": "it changes the output of module list",
-	"module":              "it selects modules for a single bundle",
-	"bundle":              "it replaces all other sources for a single run",
-	"inventory":           "it applies to a single bundle",
+	"password-stdin":      "the flag applies to a single password",
+	"lock check":          "the flag prevents lock from writing files",
+	"list pending":        "the flag changes the output of list",
+	"module list pending": "the flag changes the output of module list",
+	"list history":        "the flag changes the output of list",
+	"module list history": "the flag changes the output of module list",
+	"module":              "the flag selects modules for a single bundle",
+	"bundle":              "the flag replaces all other sources for a single run",
+	"inventory":           "the flag applies to a single bundle",
 	"mirror from":         "in other commands, the flag specifies repositories",
 	"version output":      "programs such as install.sh expect text unless they request another format",
 	"tofurc write":        "changing a file must be requested each time",
 	"plan-file":           "a plan applies to a single run",
-	"result-file":         "it specifies the output file of a single run",
-	"out":                 "it specifies the output file of a single run",
-	"explain":             "it applies to a single provider",
+	"result-file":         "the flag specifies the output file of a single run",
+	"out":                 "the flag specifies the output file of a single run",
+	"explain":             "the flag applies to a single provider",
 }
 
 // PrefixedVariables lists the flags whose variables contain the command's name. These

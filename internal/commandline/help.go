@@ -37,8 +37,8 @@ const (
 // "help flags" describes them once.
 var commonFlags = []string{"config", "ca-file", "client-cert", "client-key", "plain-http", "token-realm", "timeout", "output", "quiet", "color", "debug", "help"}
 
-// fewCommonFlags is the number of common flags up to which a command's help describes
-// them itself.
+// fewCommonFlags is a small number of common flags. If a command has no more, its help
+// describes them itself.
 const fewCommonFlags = 6
 
 // Groups lists the groups of flags in the order in which help texts list them.
@@ -97,8 +97,8 @@ func (p Program) common() []Flag {
 	return flags
 }
 
-// withoutCommon returns the flags that "help flags" doesn't describe. If only few flags
-// are common, it returns all flags.
+// withoutCommon returns the flags that "help flags" doesn't describe. If few flags are
+// common, it returns all flags.
 func (p Program) withoutCommon(flags []Flag) []Flag {
 	common := p.common()
 	own := slices.DeleteFunc(slices.Clone(flags), func(f Flag) bool {

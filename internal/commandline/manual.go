@@ -82,8 +82,8 @@ func (p Program) pageHead(path []string, summary string) *strings.Builder {
 	return &b
 }
 
-// pageFoot writes the end of a page, which contains flags, environment variables,
-// examples, and related pages.
+// pageFoot writes the flags, environment variables, examples, and related pages at the
+// end of a page.
 func (p Program) pageFoot(b *strings.Builder, c Command, examples string) {
 	if len(c.Flags) > 0 {
 		b.WriteString(".Sh OPTIONS\n.Bl -tag -width Ds\n")
@@ -119,7 +119,7 @@ func (p Program) pageFoot(b *strings.Builder, c Command, examples string) {
 	}
 }
 
-// related returns the names of related pages. These are the program's page, and the
+// related returns the names of related pages. These are the program's page and the
 // pages of a command's parent, siblings, and subcommands.
 func (p Program) related(path []string) []string {
 	if len(path) == 0 {

@@ -31,7 +31,7 @@ func (p Program) PowerShell() string {
 		}
 		b.WriteString("        }\n")
 	}
-	b.WriteString("    }\n    # Values of each flag, or of the arguments of a command. The list is empty if they are not known.\n    $values = @{\n")
+	b.WriteString("    }\n    # Values of each flag, or of the arguments of a command. The list is empty if the values are unknown.\n    $values = @{\n")
 	for _, c := range p.all() {
 		b.WriteString(powershellValues(c))
 	}

@@ -47,7 +47,7 @@ var Rules = []FlagRule{
 	{Command: "bundle create", Flags: []string{"terraform"}, Requires: []string{"lock-file"}},
 	{Command: "mirror", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
 	{Command: "pull", Flags: []string{"all", "latest"}, Conflicts: []string{"lock-file"}, Strict: true},
-	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each"},
+	{Command: "mirror", Flags: []string{"root"}, Conflicts: []string{"lock-file"}, Hint: "run the command once for each flag"},
 	{Command: "mirror", Flags: []string{"modules-to"}, Requires: []string{"root"}},
 	{Command: "pull", Flags: []string{"with-documents"}, Conflicts: []string{"layout=unpacked"}, Strict: true, Hint: "use --layout zip, packed, or network"},
 	{Command: "pull", Flags: []string{"verify-cache"}, Requires: []string{"cache"}, Hint: "alternatively, set TOFU_OCI_CACHE"},
@@ -77,7 +77,7 @@ var Rules = []FlagRule{
 	{Command: "deny", Flags: []string{"to"}, Conflicts: []string{ModuleReference}, Hint: "the argument contains the repository"},
 	{Command: "bundle create", Flags: []string{"declaration"}, Conflicts: []string{Argument, "from", "sources", "lock-file", "root", "module", "modules-from", "latest", "all", "signatures", "trust"}},
 	{Command: "bundle import", Flags: []string{"declaration"}, Conflicts: []string{"to", "modules-to", "alias", "stage", "gate", "signatures", "trust"}},
-	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results that --result-file writes"},
+	{Command: "sync apply", Flags: []string{"textfile"}, Conflicts: []string{"shard"}, Hint: "use --textfile with sync report, which merges the results of all shards"},
 	{Command: "exec", Flags: []string{"bundle"}, Conflicts: []string{"from", "allow-direct"}},
 	{Command: "man", Flags: []string{"dir"}, Conflicts: []string{Argument}},
 }
@@ -159,8 +159,8 @@ func (c *commandLine) violations() []violation {
 }
 
 // droppable returns flags that variables set and that can be dropped to resolve
-// violations. If flags conflict with the command line, it returns only these flags,
-// because dropping them can also resolve the other violations.
+// violations. If some of them conflict with the command line, it returns only these
+// flags, because dropping them can also resolve the other violations.
 func droppable(violations []violation) []string {
 	var byCommandLine, byVariable []string
 	for _, v := range violations {
@@ -179,9 +179,9 @@ func droppable(violations []violation) []string {
 	return byVariable
 }
 
-// lookup returns the flag that matches an entry in a [FlagRule], and reports whether
-// the flag is set. For [Argument], it returns the first argument, and for
-// [ModuleReference], the first argument that refers to a module.
+// lookup returns the flag that matches an entry in a [FlagRule] and reports whether the
+// flag is set. For [Argument], it returns the first argument. For [ModuleReference], it
+// returns the first argument that refers to a module.
 func (c *commandLine) lookup(name string) (f setFlag, set bool) {
 	if name == Argument {
 		return setFlag{values: c.rest[:min(len(c.rest), 1)]}, len(c.rest) > 0

@@ -39,7 +39,7 @@ func (c *commandLine) unknownFlag(arg, name string) error {
 	}
 	if c.command != nil && c.command.Name == Login && (name == "password" || strings.HasPrefix(arg, "-p")) {
 		// The rest of the argument can be the password, as in -pSECRET.
-		return usagef("login does not accept a password on the command line, where other users can see it and the shell history records it; pipe it to --password-stdin, or enter it when prompted")
+		return usagef("login does not accept a password on the command line, because other users can see the arguments; pipe the password to --password-stdin, or enter it when prompted")
 	}
 	arg, _, _ = strings.Cut(arg, "=")
 	if arg == "-encodedCommand" {

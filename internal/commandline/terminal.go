@@ -85,8 +85,8 @@ func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt str
 	return entered.text, entered.err
 }
 
-// readLine reads a line byte by byte, because it must not read ahead into the next
-// line, which can be a password.
+// readLine reads a line byte by byte, because the next line can be a password and must
+// not be read ahead.
 func readLine(r *os.File) (string, error) {
 	var line []byte
 	for one := make([]byte, 1); len(line) < maxTyped; {

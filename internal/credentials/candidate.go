@@ -71,8 +71,8 @@ func (r *Resolver) candidates(repo repository) []*candidate {
 	return all
 }
 
-// If OpenTofu rejects a file, noteRefusal records that OpenTofu ignores all files in
-// default locations.
+// noteRefusal records that OpenTofu ignores all files in default locations if it
+// rejects one of the files.
 func (r *Resolver) noteRefusal(files []file, all []*candidate) {
 	path := refused(files)
 	if path == "" || r.hasConfiguredFiles() {

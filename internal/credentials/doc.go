@@ -1,23 +1,22 @@
 // Package credentials finds credentials for OCI repositories where OpenTofu, Docker,
-// and Podman store them: in the oci_credentials and oci_default_credentials blocks of
-// OpenTofu's CLI configuration, in Docker-style files, and in the variable
-// DOCKER_AUTH_CONFIG, which contains the text of such a file. It also queries the
-// credential helpers that these sources specify. The package finds all credentials that
-// OpenTofu finds, and more. [Origin] reports whether OpenTofu finds the same
-// credentials.
+// and Podman store them. These locations are the oci_credentials and
+// oci_default_credentials blocks of OpenTofu's CLI configuration, Docker-style files,
+// and the variable DOCKER_AUTH_CONFIG, which contains the text of a Docker-style file.
+// It also queries the credential helpers that these sources specify. The package finds
+// all credentials that OpenTofu finds, and more. [Origin] reports whether OpenTofu
+// finds the same credentials.
 //
 // # Precedence
 //
 // The package uses the most specific credentials, regardless of where they are stored.
 // Credentials for a longer repository path take precedence over credentials for a
-// shorter path, which take precedence over credentials for the whole registry.
-// Credentials for all registries (docker_credentials_helper in oci_default_credentials,
-// or credsStore) come last. Among equally specific credentials, blocks precede files,
-// files are in the order of [Resolver.Files], and within a file, auths precedes
-// credHelpers.
+// shorter path or for the whole registry. Credentials for all registries
+// (docker_credentials_helper in oci_default_credentials, or credsStore) come last.
+// Among equally specific credentials, blocks precede files, files are in the order of
+// [Resolver.Files], and within a file, auths precedes credHelpers.
 //
 // This is OpenTofu's order (https://opentofu.org/docs/cli/oci_registries/credentials),
-// with one difference: if a helper, block, or entry has no credentials, this package
+// with one difference. If a helper, block, or entry has no credentials, this package
 // continues with the next source, but OpenTofu does not.
 //
 // # Keys

@@ -27,7 +27,7 @@ type Environment struct {
 // timeouts limits the duration of one call of a helper.
 type timeouts struct {
 	// get is long enough for a helper to fetch a token. It is too short for user input,
-	// which helpers should not require for this.
+	// which fetching a token should not require.
 	get time.Duration
 	// store is long enough for the user to unlock a keychain. It also applies to erase.
 	store time.Duration

@@ -37,10 +37,10 @@ func configuredFiles(paths []string) []fileSpec {
 }
 
 // files returns the files in which Podman and Docker store credentials. The variable
-// with the text of a file comes first, followed by the files that variables specify,
-// and then by the remaining files in OpenTofu's order. Podman's files are documented at
-// https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As in
-// OpenTofu, ~/.docker is used even if $DOCKER_CONFIG is set.
+// with the text of a file comes first, and the files that variables specify come
+// second. The remaining files follow in OpenTofu's order. Podman's files are documented
+// at https://github.com/containers/image/blob/main/docs/containers-auth.json.5.md. As
+// in OpenTofu, ~/.docker is used even if $DOCKER_CONFIG is set.
 func (e Environment) files() []fileSpec {
 	var l fileSpecs
 	if text := e.Getenv(authVariable); text != "" {

@@ -139,7 +139,7 @@ func TestLocationPrecedence(t *testing.T) {
 		}
 		why := ""
 		if i < 2 {
-			why = "and uses the credentials in auths of " + w.path("run/containers/auth.json")
+			why = "so it uses the credentials in auths of " + w.path("run/containers/auth.json")
 		}
 		checkWhy(t, origin, why)
 		w.write(t, name, "{}")

@@ -111,9 +111,9 @@ func refusal(stdout []byte) error {
 	return nil
 }
 
-// message returns the message in a failed helper's output on one line, or "" if the output
-// could be credentials: a JSON document or fewer than three words. It hides words that
-// could be tokens.
+// message returns the message in a failed helper's output on one line. If the output
+// could be credentials (a JSON document or fewer than three words), it returns "". It
+// hides words that could be tokens.
 func message(stdout []byte) string {
 	said := extprog.OneLine(stdout[:min(len(stdout), maxHelperOutput)])
 	words := strings.Fields(said)
@@ -128,5 +128,5 @@ func message(stdout []byte) string {
 	return strings.Join(words, " ")
 }
 
-// maxWord is the number of characters from which a word with digits could be a token.
+// maxWord is the minimum length of a word with digits that could be a token.
 const maxWord = 12

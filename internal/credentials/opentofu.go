@@ -47,7 +47,7 @@ func (r *Resolver) compare(ctx context.Context, repo repository, all []*candidat
 		// host (opentofu/cmd/tofu/oci_distribution.go).
 		return "OpenTofu supports Docker Hub only as registry-1.docker.io"
 	case from.skipped != "" && taken != nil:
-		return fmt.Sprintf("%s, and uses the credentials in %s", from.skipped, taken.origin.where())
+		return fmt.Sprintf("%s, so it uses the credentials in %s", from.skipped, taken.origin.where())
 	case from.skipped != "":
 		return from.skipped
 	case from != taken:
@@ -72,7 +72,7 @@ func openTofuCandidate(all []*candidate) *candidate {
 	return seen[0]
 }
 
-// compareHelper queries a helper for the registry name that OpenTofu uses, and explains
+// compareHelper queries a helper for the registry name that OpenTofu uses and explains
 // why the result differs from from's credentials. If the results are equal,
 // compareHelper returns "".
 func (r *Resolver) compareHelper(ctx context.Context, repo repository, from *candidate) string {

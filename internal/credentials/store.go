@@ -44,7 +44,7 @@ func (k Location) String() string {
 }
 
 // ErrPath means that credentials for a path in a registry would be stored with a
-// helper. Helpers support only whole registries.
+// helper, but helpers support only whole registries.
 var ErrPath = provider.Errorf(provider.Misuse, "credential helpers support only whole registries, not prefixes")
 
 // ErrNoFiles means that OpenTofu reads no credentials files.
@@ -198,7 +198,7 @@ func (k *Store) deleteFrom(ctx context.Context, path string, t Prefix) ([]Locati
 
 // Remaining describes the credentials that still exist after [Store.Delete], in
 // sentences without a final period. The descriptions include credentials for paths in
-// the registry, and credentials that are stored elsewhere.
+// the registry and credentials that are stored elsewhere.
 func (k *Store) Remaining(ctx context.Context, t Prefix) ([]string, error) {
 	var left []string
 	for _, part := range k.subpaths(t) {

@@ -146,8 +146,8 @@ func (f *authFile) keysOf(t Prefix) []string {
 
 // helperFor returns the NAME of a registry's helper, or an empty string. As in Docker,
 // an entry with an empty NAME means that the file itself stores the registry's
-// credentials, even if credsStore is set (getConfiguredCredentialStore in
-// https://github.com/docker/cli/blob/v28.3.0/cli/config/configfile/file.go).
+// credentials, even if credsStore is set. See getConfiguredCredentialStore in
+// https://github.com/docker/cli/blob/v28.3.0/cli/config/configfile/file.go.
 func (f *authFile) helperFor(t Prefix) string {
 	if name, named := f.helpers[t.dockerKey()]; named {
 		return name

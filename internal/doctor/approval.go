@@ -40,7 +40,7 @@ func FindPending(ctx context.Context, repo repository.Reader, wanted provider.Re
 }
 
 // Or returns the given problem and remedy. If s is not the zero value, Or appends
-// s.Problem and returns s.Remedy instead.
+// s.Problem to the problem and replaces the remedy with s.Remedy.
 func (s PendingInfo) Or(problem string, remedy finding.Remedy) (string, finding.Remedy) {
 	if s.Problem == "" {
 		return problem + ".", remedy

@@ -119,7 +119,7 @@ func TestCheckManyTags(t *testing.T) {
 	if len(findings) != 21 || findings[0].Code != "tag-without-version" || findings[0].Severity != finding.Error {
 		t.Fatalf("%d findings, first %+v", len(findings), findings[0])
 	}
-	if last := findings[20]; last.Code != "tags-many" || last.Message != "Similar problems affect more tags, which are not listed: 99980." {
+	if last := findings[20]; last.Code != "tags-many" || last.Message != "More tags with similar problems are not listed: 99980." {
 		t.Errorf("got last finding %+v", last)
 	}
 }

@@ -22,7 +22,7 @@ func CheckConfig(c cliconfig.Config, files cliconfig.Files) []finding.Finding {
 	}
 	if c.Installation == nil {
 		findings = append(findings, finding.New(finding.Note, "no-installation-block",
-			"The CLI configuration has no provider_installation block, so OpenTofu installs providers that are not in its plugin directories from the origin registries"+filesRead(files)+".",
+			"The CLI configuration has no provider_installation block, so OpenTofu downloads providers from their origin registries unless its plugin directories contain them"+filesRead(files)+".",
 			finding.Remedy{Command: "tofu-oci tofurc REPO --write FILE"}))
 	} else {
 		findings = append(findings, checkDirect(c.Installation)...)
@@ -125,7 +125,7 @@ func checkDirect(block *cliconfig.Installation) []finding.Finding {
 		mirrors, open := block.Overlap(direct)
 		if len(open) > 0 {
 			findings = append(findings, finding.New(finding.Warning, "direct-not-excluded",
-				fmt.Sprintf("%s also matches providers of %s, so tofu init fails as soon as the origin registry has a version that the mirror does not have.", direct, strings.Join(text.Strings(mirrors), ", ")),
+				fmt.Sprintf("%s also matches providers of %s, so tofu init fails as soon as the origin registry has a version that is missing from the mirror.", direct, strings.Join(text.Strings(mirrors), ", ")),
 				finding.Remedy{Hint: "add to the block:\n" + assignment("exclude", slices.Concat(direct.Exclude, open))}))
 		}
 	}

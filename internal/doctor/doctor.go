@@ -1,10 +1,10 @@
 // Package doctor explains how OpenTofu and tofu-oci find a provider. It diagnoses
 // problems in the CLI configuration ([CheckConfig]), in an OCI registry ([Examine]),
-// and in a lock file ([CheckLock]). It never receives secrets. Only [RunProbe] writes: it
-// pushes an artifact to a registry, to find out what the registry supports, and deletes it
+// and in a lock file ([CheckLock]). It never receives secrets. Only [RunProbe] writes.
+// To find out what a registry supports, it pushes an artifact and deletes the artifact
 // again.
 //
-// Use it to report why a provider can't be installed, and how to fix the problem.
+// Use it to report why a provider can't be installed and how to fix the problem.
 package doctor
 
 import (

@@ -72,7 +72,7 @@ type examination struct {
 
 // Examine checks each step of a provider's installation, from the configuration to the
 // zip, as far as possible. It reports problems as findings. If ctx is canceled, it
-// returns the cause, and the report contains what a probe could not delete.
+// returns the cause, and the report lists the content that a probe could not delete.
 func Examine(ctx context.Context, o Options) (Report, error) {
 	e := &examination{Options: o, report: ConfigReport(o.Files, nil)}
 	if o.Template != nil && o.Wanted.Address == (provider.Address{}) {
@@ -208,7 +208,7 @@ func (e *examination) connection() {
 		e.addFinding(finding.Note, "ca-file", "OpenTofu does not use --ca-file, because it trusts only the system's certificates.", finding.Remedy{Command: "export SSL_CERT_FILE=" + text.Quote(e.CAFile)})
 	}
 	if e.HasClientCertificate != nil && !e.ref.IsLayout() {
-		// An error is reported by the requests to the registry.
+		// The requests to the registry report this error.
 		if has, _ := e.HasClientCertificate(e.ref.Registry); has {
 			e.addFinding(finding.Note, "client-certificate", fmt.Sprintf("OpenTofu does not send a client certificate, so it cannot access %s if the registry requires one.", e.ref.Registry),
 				finding.Remedy{Hint: withoutCertificate})

@@ -28,13 +28,13 @@ type Probe struct {
 	// Left lists the tags and manifests that could not be deleted, or that might still
 	// exist.
 	Left []string `json:"left"`
-	// leftErr is the reason that something is left.
+	// leftErr explains why content is left.
 	leftErr error
 	// registry is the registry of the repository.
 	registry string
 }
 
-// Check is the result of one of the checks of a [Probe].
+// Check is the result of one check of a [Probe].
 type Check struct {
 	Name   string      `json:"name"`
 	Result CheckResult `json:"result"`
@@ -49,12 +49,12 @@ type Check struct {
 type CheckResult string
 
 const (
-	// CheckWorks means that the registry supports what was checked.
+	// CheckWorks means that the registry supports the feature.
 	CheckWorks CheckResult = "works"
-	// CheckFallback means that the registry doesn't support it, and that tofu-oci uses
-	// something else instead.
+	// CheckFallback means that the registry doesn't support the feature, so tofu-oci
+	// uses something else instead.
 	CheckFallback CheckResult = "fallback"
-	// CheckFails means that the registry doesn't support it.
+	// CheckFails means that the registry doesn't support the feature.
 	CheckFails CheckResult = "fails"
 	// CheckUnknown means that the result could not be determined.
 	CheckUnknown CheckResult = "unknown"
@@ -75,9 +75,9 @@ type probe struct {
 }
 
 // RunProbe finds out what a registry supports. It pushes a release and records to a
-// repository, under tags that clients ignore, and deletes them again, even if ctx is
-// canceled. If ctx is canceled, the remaining results are unknown, and RunProbe returns the
-// cause.
+// repository, under tags that clients ignore. It then deletes the pushed content, even
+// if ctx is canceled. If ctx is canceled, the remaining results are unknown, and
+// RunProbe returns the cause.
 func RunProbe(ctx context.Context, repo repository.Repository) (Probe, error) {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -208,8 +208,8 @@ func (p *probe) skip(reason string, names ...string) {
 	}
 }
 
-// isRefusal reports whether an error shows that a registry doesn't support something, as
-// opposed to an error that can have other causes.
+// isRefusal reports whether an error shows that a registry doesn't support a feature.
+// Other errors can have other causes.
 func isRefusal(err error) bool {
 	return repository.IsPermanent(err) || slices.ContainsFunc([]error{
 		errIgnored, errNotDescribed, httpclient.ErrDowngrade, repository.ErrOtherServer, repository.ErrNoRepository, repository.ErrNoReferrersList, repository.ErrTagNotDeleted,
@@ -218,7 +218,7 @@ func isRefusal(err error) bool {
 
 // errNotDescribed means that OpenTofu can't resolve tags. tofu-oci sends GET requests
 // instead.
-var errNotDescribed = errors.New("OpenTofu requires the size and the digest of the manifest in the response to HEAD")
+var errNotDescribed = errors.New("OpenTofu requires the size and the digest of the manifest in the response to a HEAD request")
 
 // errIgnored means that a successful request had no effect.
 var errIgnored = errors.New("the registry accepts the request, but ignores it")

@@ -136,7 +136,7 @@ func (p *probe) checkTags(ctx context.Context) {
 		stored, err = repository.Inspect(ctx, p.repo, tag, repository.DepthIndex)
 	}
 	if err == nil && (!stored.Exists() || stored.Dangling) {
-		p.addFallback("delete-tag", "the registry deletes all tags of the manifest; tofu-oci writes the others again")
+		p.addFallback("delete-tag", "the registry deletes all tags of the manifest, so tofu-oci writes the other tags again")
 		return
 	}
 	p.add("delete-tag", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// cleanUpTime limits the time for completing a push, and for deleting what a probe pushed, after
-// the probe is canceled.
+// cleanUpTime limits the time for completing a push and deleting the pushed content
+// after a probe is canceled.
 const cleanUpTime = time.Minute
 
 // journal is a repository that records the manifests and tags that might have been pushed.
@@ -29,7 +29,7 @@ type journal struct {
 	accepted map[digest.Digest]bool
 }
 
-// PushManifest records the manifest, and pushes it.
+// PushManifest records the manifest and pushes it.
 func (j *journal) PushManifest(ctx context.Context, m artifact.Blob) error {
 	return j.push(ctx, m.Descriptor.Digest, "", func(ctx context.Context) error {
 		return j.Repository.PushManifest(ctx, m)

@@ -31,10 +31,11 @@ const (
 
 	ownTypes   = "allow the media types in docs/format.md in the registry's settings, or use another registry"
 	grantPull  = "grant the permission to pull"
-	grantRight = "grant the permission to delete tags and manifests, enable it in the registry, or delete them with the registry's own tools"
+	grantRight = "grant the permission to delete tags and manifests, enable deletion in the registry, or delete them with the registry's own tools"
 )
 
-// rules contains the rules of the checks that can fail, except upload, whose error decides.
+// rules contains the rules of the checks that can fail. For upload, the error
+// determines the finding.
 var rules = map[string]rule{
 	"upload":            {finding.Error, "", append([]string{"promote", "deny", "module push", "module mirror"}, writers...), ""},
 	"provider-manifest": {finding.Error, "refuses the manifests of providers, even with common media types", writers, ownTypes},
@@ -44,15 +45,16 @@ var rules = map[string]rule{
 	"decision":          {finding.Warning, "refuses records of decisions", []string{"promote --reason", "gate run"}, "promote without --reason and --by"},
 	"denial":            {finding.Warning, "refuses denials", []string{"deny"}, ownTypes},
 	"sync-record":       {finding.Warning, "refuses sync records", []string{pruning}, "remove the prune block from the declaration, or allow the media types in docs/format.md in the registry's settings"},
-	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{pruning, "deny (pending releases)", "publish and mirror (platforms in several runs)", "module push (latest)"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-* (without the referrers API), latest (modules), and version tags if you publish platforms in several runs; the probe cannot find out whether they are exempt"},
+	"move-tag":          {finding.Warning, "does not change the target of a tag", []string{pruning, "deny (pending releases)", "publish and mirror (platforms in several runs)", "module push (latest)"}, "exempt these tags from immutability: tofu-oci-sync, pending-*, sha256-* (without the referrers API), latest (modules), and version tags if you publish platforms in several runs; the probe cannot check this"},
 	"delete-tag":        {finding.Warning, "does not delete tags", deleters, grantRight},
 	"blob-head":         {finding.Error, "refuses requests for the size of a blob", readers, grantPull},
 	"blob-range":        {finding.Error, "refuses requests for a part of a blob", readers, grantPull},
-	"manifest-head":     {finding.Error, "refuses requests for a manifest, or does not describe it", []string{"tofu init"}, "grant the permission to pull, configure the registry or its proxy to send Content-Length and Docker-Content-Digest, or run OpenTofu with tofu-oci exec"},
+	"manifest-head":     {finding.Error, "refuses requests for a manifest, or does not report its size and digest", []string{"tofu init"}, "grant the permission to pull, configure the registry or its proxy to send Content-Length and Docker-Content-Digest, or run OpenTofu with tofu-oci exec"},
 	"delete-manifest":   {finding.Warning, "does not delete manifests", []string{pruning}, grantRight},
 }
 
-// Findings returns the findings about failed checks, and about content that the probe left.
+// Findings returns the findings about failed checks and about content that the probe
+// left.
 func (p Probe) Findings() (all []finding.Finding) {
 	var unknown []string
 	for _, c := range p.Checks {
@@ -70,7 +72,7 @@ func (p Probe) Findings() (all []finding.Finding) {
 		}
 	}
 	if len(unknown) > 0 {
-		all = append(all, finding.New(finding.Warning, "probe-incomplete", fmt.Sprintf("It could not be determined what the registry of %s supports: %s.", p.Repository, strings.Join(unknown, ", ")), finding.Remedy{Hint: "run the command again; the failures can be temporary"}))
+		all = append(all, finding.New(finding.Warning, "probe-incomplete", fmt.Sprintf("tofu-oci could not find out what the registry of %s supports: %s.", p.Repository, strings.Join(unknown, ", ")), finding.Remedy{Hint: "run the command again, because the failures might be temporary"}))
 	}
 	if f, isLeft := p.Leftover(); isLeft {
 		all = append(all, f)
@@ -91,7 +93,7 @@ func (p Probe) Leftover() (f finding.Finding, ok bool) {
 func (p Probe) uploadFinding(err error) finding.Finding {
 	switch {
 	case errors.Is(err, provider.ErrForbidden):
-		return finding.New(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or none were found.", p.Repository),
+		return finding.New(finding.Error, "push-denied", fmt.Sprintf("The registry denies push access to %s: the credentials do not grant write access, or no credentials were found.", p.Repository),
 			finding.Remedy{Hint: "grant push access, or log in with a different account", Command: "tofu-oci login " + p.registry})
 	case errors.Is(err, repository.ErrNoRepository):
 		return finding.New(finding.Error, "push-failed", fmt.Sprintf("The registry does not create repository %s on push.", p.Repository), finding.Remedy{Hint: "create the repository or its project first, or use tofu-oci mirror --on-missing-repository"})

@@ -16,7 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// examineVersions selects a version like tofu init, and examines the version.
+// examineVersions selects a version like tofu init and examines it.
 func (e *examination) examineVersions(ctx context.Context, repo repository.Reader) error {
 	tags, err := repo.Tags(ctx)
 	if err != nil {
@@ -84,8 +84,9 @@ func Restore(a provider.Address, to template.Template, v provider.Version, flags
 }
 
 // Rebuild returns the command that replaces a release's documents and annotations with
-// the origin registry's, although the zips are right. If the origin registry doesn't have
-// the release, the command changes nothing. For a module, Rebuild returns only a hint.
+// the origin registry's, even though the zips are correct. If the origin registry
+// doesn't have the release, the command changes nothing. For a module, Rebuild returns
+// only a hint.
 func Rebuild(a provider.Address, to template.Template, v provider.Version) finding.Remedy {
 	if a.IsModule() {
 		return Restore(a, to, v, " --force")
@@ -198,11 +199,11 @@ func (e *examination) reportError(err error) {
 	case errors.Is(err, provider.ErrForbidden) && loggedIn:
 		e.addFinding(finding.Error, "access-denied", fmt.Sprintf("The registry rejects the credentials for %s: they are invalid, they do not grant read access, or the repository does not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, provider.ErrForbidden):
-		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private, or might not exist.", e.ref), loginAndMirror)
+		e.addFinding(finding.Error, "login-missing", fmt.Sprintf("The registry requires credentials for %s, but none were found. The repository might be private or might not exist.", e.ref), loginAndMirror)
 	case errors.Is(err, repository.ErrNoRepository):
 		problem, remedy := fmt.Sprintf("Repository %s does not exist", e.ref), finding.Remedy{Command: mirror}
 		if !loggedIn && !e.ref.IsLayout() {
-			problem += ", or it is private and only visible with credentials"
+			problem += ", or it is private and visible only with credentials"
 			remedy = loginAndMirror
 		}
 		remedy.Hint = "check the name of the repository; if it is correct, mirror the provider"
@@ -220,7 +221,7 @@ func (e *examination) reportError(err error) {
 // accept the connection.
 func unreachable(err error, registry string) finding.Remedy {
 	if _, isUnknown := errors.AsType[x509.UnknownAuthorityError](err); isUnknown {
-		return finding.Remedy{Hint: "if you trust the certificate authority of " + registry + ", specify its certificate with --ca-file FILE for tofu-oci and with SSL_CERT_FILE=FILE for OpenTofu (Linux), or add it to the system's certificates"}
+		return finding.Remedy{Hint: "if you trust the certificate authority of " + registry + ", add its certificate to the system's certificates, or specify it with --ca-file FILE for tofu-oci and SSL_CERT_FILE=FILE for OpenTofu (Linux)"}
 	}
 	if e, ok := errors.AsType[*provider.ClientCertificateError](err); ok {
 		if e.Sent {

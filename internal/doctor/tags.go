@@ -47,7 +47,7 @@ func CheckTags(tags []string, wanted provider.Requirement, to template.Template)
 func limitTagFindings(findings []finding.Finding) []finding.Finding {
 	if more := len(findings) - maxTagFindings; more > 0 {
 		findings = append(findings[:maxTagFindings:maxTagFindings],
-			finding.New(finding.Warning, "tags-many", fmt.Sprintf("Similar problems affect more tags, which are not listed: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
+			finding.New(finding.Warning, "tags-many", fmt.Sprintf("More tags with similar problems are not listed: %d.", more), finding.Remedy{Hint: "find out which tool writes these tags"}))
 	}
 	return findings
 }
@@ -78,7 +78,7 @@ func checkTag(tag string, tagged map[string]bool, newest provider.Version, wante
 		return f, true
 	case perPlatform.MatchString(tag):
 		return finding.New(finding.Warning, "tag-per-platform", fmt.Sprintf("OpenTofu treats the tag %s as a separate pre-release version.", tag),
-			finding.Remedy{Hint: "delete the tag " + tag + "; the tag is not needed, because a version's index contains all platforms"}), true
+			finding.Remedy{Hint: "delete the tag " + tag + ", because the index of a version already contains all platforms"}), true
 	}
 	return finding.Finding{}, false
 }

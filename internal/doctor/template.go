@@ -178,7 +178,8 @@ func (e *examination) reopen(a provider.Address, ref template.Reference) (reposi
 	return e.Repository(ref)
 }
 
-// push checks whether the user can push to the repository, and what its registry supports.
+// push checks whether the user can push to the repository and what its registry
+// supports.
 func (e *examination) push(ctx context.Context, repo repository.Reader) error {
 	if e.ref.Registry == "" {
 		e.pushLayout(ctx, repo)

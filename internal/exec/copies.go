@@ -19,11 +19,11 @@ import (
 )
 
 // addCopies copies unpacked packages from the store to the data directory of tofu init
-// and terraform init, because copying is faster than unpacking. The command compares the
-// copies with the lock file and keeps them. It unpacks other packages from the mirror:
-// packages without a locked h1: hash, and packages that can't be copied. In the latter
-// case, the command reports the problem if it persists. If the user has a plugin cache,
-// the command creates links to the cache instead.
+// and terraform init, because copying is faster than unpacking. The command compares
+// the copies with the lock file and keeps them. From the mirror, it unpacks packages
+// without a locked h1: hash and packages that can't be copied. If a package can't be
+// copied and the problem persists, the command reports the problem. If the user has a
+// plugin cache, the command creates links to the cache instead.
 func (o Options) addCopies(ctx context.Context, c userConfig, packages []stored) {
 	if !o.reportsEmptyDir() || !o.installs() || len(o.LockFiles) > 0 || c.PluginCacheDir != "" {
 		return
@@ -69,8 +69,8 @@ func (o Options) addCopy(ctx context.Context, data *os.Root, p stored) error {
 }
 
 // unpack fills an empty directory with a copy from the store. If the store has only the
-// zip, unpack unpacks the zip and stores a copy. As in the client, the copy doesn't have
-// to survive a crash of the system, because the client verifies it.
+// zip, unpack unpacks the zip and stores a copy. Like the client's own copies, it
+// doesn't have to survive a system crash, because the client verifies it.
 func (o Options) unpack(ctx context.Context, p stored, dir string) error {
 	if tree, ok := o.Store.Tree(ctx, p.Zip); ok {
 		return errors.Join(tree.CopyTo(ctx, dir, false), tree.Close())
@@ -95,7 +95,7 @@ const modeDirectory = 0o755
 // to the working directory.
 func (c userConfig) dataDir() string { return cmp.Or(c.env.Getenv("TF_DATA_DIR"), ".terraform") }
 
-// openDataDir opens the data directory, and creates it if necessary. In the working
+// openDataDir opens the data directory and creates it if necessary. In the working
 // directory, which can come from a Git repository, it doesn't follow links to other
 // directories.
 func (c userConfig) openDataDir() (*os.Root, error) {

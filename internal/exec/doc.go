@@ -3,12 +3,13 @@
 //
 //	exec = lock file → store → CLI configuration → the child
 //
-// It fetches the zips that lock files select into a store, and rejects zips that don't
-// match the hashes in the lock files. A mirror directory in the store contains links to
-// the zips, and a temporary CLI configuration makes the child use this directory. It
-// contains no unpacked packages, because the child would create links to them, and other
-// programs could then write into the store. Before tofu init and terraform init, unpacked
-// packages are copied from the store to the data directory, so the child unpacks nothing.
+// The package fetches the zips that lock files select into a store. It rejects zips
+// that don't match the hashes in the lock files. A mirror directory in the store
+// contains links to the zips, and a temporary CLI configuration makes the child use
+// this directory. The directory contains no unpacked packages, because the child would
+// create links to them, and other programs could then write into the store. Before tofu
+// init and terraform init, unpacked packages are copied from the store to the data
+// directory, so the child unpacks nothing.
 //
 // To fill a directory permanently, use package pull.
 package exec

@@ -51,20 +51,21 @@ type Options struct {
 	// stored with them. Before rejecting a package in the store, Run requests newer
 	// metadata from the source.
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
-	// Reading returns the options for reading the configuration, which is compared with
-	// the lock files. terraform selects Terraform's rules. If Reading is nil, the
-	// options contain only these rules and the data directory from the environment.
+	// Reading returns the options for reading the configuration. Run compares the
+	// configuration with the lock files. terraform selects Terraform's rules. If
+	// Reading is nil, the options contain only these rules and the data directory from
+	// the environment.
 	Reading func(terraform bool) configuration.Options
-	// OnlyLocked makes the selected packages the only ones that the command can install:
-	// none of the user's installation methods apply, except dev_overrides. If the command
-	// installs providers, and the configuration requires a provider that no lock file
-	// selects, Run returns an *[UnlockedError]. If only a module that init downloads
-	// requires the provider, Run returns the error after init has failed.
+	// OnlyLocked restricts the command to the selected packages. Of the user's
+	// installation methods, only dev_overrides apply. If the command installs
+	// providers, and the configuration requires a provider that no lock file selects,
+	// Run returns an *[UnlockedError]. If only a module that init downloads requires
+	// the provider, Run returns the error after init has failed.
 	OnlyLocked bool
-	// MustLock, if not nil, returns the reason that OpenTofu must not install a provider
-	// from the repository that the user's oci_mirror specifies, or "". It is a clause such
-	// as "its releases require approval, which OpenTofu does not check". If there is a
-	// reason, and no lock file selects the provider, Run returns an error.
+	// MustLock, if not nil, returns the reason why OpenTofu must not install a provider
+	// from the user's oci_mirror, or "". The reason is a clause such as "its releases
+	// require approval, which OpenTofu does not check". If there is a reason, and no
+	// lock file selects the provider, Run returns an error.
 	MustLock func(ctx context.Context, a provider.Address) (reason string, err error)
 	// Concurrency is the maximum number of concurrent transfers. If 0,
 	// [DefaultConcurrency] is used.
@@ -78,13 +79,13 @@ type Options struct {
 	// Progress reports the progress of transfers.
 	Progress provider.Progress
 	// Left, if not nil, is called for each provider that is left to the user's
-	// configuration. The reason is that the provider exists only unpacked in a
-	// filesystem_mirror, that no lock file selects it (unless OnlyLocked is set), that it
-	// is neither available nor required, or that OpenTofu uses its successor instead.
+	// configuration. Possible reasons are that the provider exists only unpacked in a
+	// filesystem_mirror, that no lock file selects it and OnlyLocked isn't set, that it
+	// is neither available nor required, or that OpenTofu uses its successor.
 	Left func(a provider.Address, reason string)
-	// Unresolved, if not nil, is called for each module call that cannot be resolved if
-	// the command might install providers. The module can require providers that no lock
-	// file selects.
+	// Unresolved, if not nil, is called for each module call that cannot be resolved,
+	// provided that the command might install providers. The module can require
+	// providers that no lock file selects.
 	Unresolved func(c configuration.Call)
 
 	// Offline, if not nil, restricts the command to a bundle. It implies OnlyLocked.

@@ -16,9 +16,9 @@ import (
 // errLeft is returned for a package that is left to the user's configuration.
 var errLeft = errors.New("the CLI configuration already provides the package")
 
-// fetch downloads a package from the source into the store. refused is the reason the
-// package in the store was rejected, or nil. If the source's metadata can't be read,
-// the error includes refused.
+// fetch downloads a package from the source into the store. refused is the reason why
+// the package in the store was rejected, or nil. If the source's metadata can't be
+// read, the error includes refused.
 func (o Options) fetch(ctx context.Context, s selection, refused error, acquire func(context.Context, int64) (func(), error)) (store.CachedZip, error) {
 	src := source.NewCached(o.Source, o.Store, source.CacheOptions{ReadOnly: true})
 	to := &sink{store: o.Store, selection: s}
@@ -33,7 +33,7 @@ func (o Options) fetch(ctx context.Context, s selection, refused error, acquire 
 		Platforms: []provider.Platform{s.Platform}, Acquire: acquire, Verify: verify, Backoff: o.Backoff, Progress: o.Progress,
 	})
 	if errors.Is(err, errLeft) {
-		o.Left(s.Address, "it is already unpacked in a filesystem_mirror")
+		o.Left(s.Address, "the package is already unpacked in a filesystem_mirror")
 		return store.CachedZip{}, nil
 	}
 	if err != nil {

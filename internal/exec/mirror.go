@@ -18,8 +18,8 @@ import (
 type mirrored struct {
 	*store.Mirror
 	providers []provider.Address
-	// left lists the providers without a package in the mirror, which can exist in the
-	// user's filesystem mirrors.
+	// left lists the providers without a package in the mirror. These providers can
+	// exist in the user's filesystem mirrors.
 	left     []provider.Address
 	packages []stored
 }
@@ -30,9 +30,9 @@ type stored struct {
 	store.CachedZip
 }
 
-// unlink removes links to unpacked packages in the store, which tofu-oci 0.1.0 left in
-// the data directory. Terraform, and OpenTofu before 1.10, would unpack zips into the
-// targets of these links. OpenTofu 1.12 would refuse to install packages.
+// unlink removes links to unpacked packages in the store. tofu-oci 0.1.0 left these
+// links in the data directory. Terraform, and OpenTofu before 1.10, would unpack zips
+// into the targets of these links. OpenTofu 1.12 would refuse to install packages.
 func (m mirrored) unlink(c userConfig, s *store.Store) error {
 	for _, p := range m.packages {
 		path := filepath.Join(cliconfig.ResolvePath(c.dir, c.dataDir()), filepath.FromSlash(p.installPath()))
@@ -104,7 +104,7 @@ func (o Options) packages(ctx context.Context, c userConfig, wanted []selection)
 		}
 		k, err := o.fetch(ctx, wanted[i], refused, acquire)
 		if err != nil && o.ignores(c, wanted[i].Address, err) {
-			o.Left(wanted[i].Address, "it is missing, and the configuration does not require it")
+			o.Left(wanted[i].Address, "the package is missing, but the configuration does not require it")
 			err = nil
 		}
 		return result{k, true, err}, true

@@ -49,7 +49,7 @@ func (o Options) selections(ctx context.Context, c userConfig) ([]selection, err
 				i = len(all)
 				all = append(all, selection{Address: s.Address, Version: s.Version, Platform: o.Platform})
 				if s.Predecessor != (provider.Address{}) {
-					o.Left(s.Predecessor, fmt.Sprintf("OpenTofu uses %s %s instead; tofu-oci lock locks it", s.Address, s.Version))
+					o.Left(s.Predecessor, fmt.Sprintf("OpenTofu uses %s %s instead; to lock that provider, run tofu-oci lock", s.Address, s.Version))
 				}
 			}
 			if s.Predecessor == (provider.Address{}) {
@@ -129,8 +129,8 @@ func (o Options) lock(ctx context.Context, c userConfig) ([]lockfile.Selection, 
 	return f.Selections(), nil
 }
 
-// locksReadOnly reports whether init must not change the lock file according to the
-// arguments in a command and the environment.
+// locksReadOnly reports whether a command's arguments or the environment prevent init
+// from changing the lock file.
 func (c userConfig) locksReadOnly(command []string) bool {
 	args := append(slices.Clone(command), c.env.Getenv("TF_CLI_ARGS"), c.env.Getenv("TF_CLI_ARGS_init"))
 	return readOnlyFlag.MatchString(strings.Join(args, " "))

@@ -23,7 +23,7 @@ type UnlockedError struct {
 	Dir string
 	// Providers lists the required providers.
 	Providers []provider.Address
-	// Missing lists those of the required providers that the source doesn't have.
+	// Missing lists the required providers that the source doesn't have.
 	Missing []provider.Address
 }
 
@@ -83,7 +83,7 @@ func (o Options) keepsOCI(ctx context.Context, c userConfig, program string, wan
 			problems = append(problems, fmt.Errorf("%s is required by %s but is %w, and %s", a, c.dir, lock.ErrNotLocked, reason))
 			continue
 		}
-		o.Left(a, "it is not in the lock file; tofu-oci lock adds it")
+		o.Left(a, "the provider is not locked; to lock it, run tofu-oci lock")
 	}
 	return keeps, errors.Join(problems...)
 }
@@ -100,8 +100,8 @@ func (o Options) installs() bool {
 }
 
 // checkLocked returns an *[UnlockedError] if the configuration requires unlocked
-// providers. Errors in the configuration are left to the command, unless only the
-// bundle that seals the command contains the modules.
+// providers. The command reports errors in the configuration itself, unless only the
+// bundle of an offline run contains the modules.
 func (o Options) checkLocked(ctx context.Context, c userConfig, wanted []selection) error {
 	found, err := c.required()
 	switch {
@@ -114,8 +114,7 @@ func (o Options) checkLocked(ctx context.Context, c userConfig, wanted []selecti
 }
 
 // explainFailure returns an *[UnlockedError] if init failed because a module that it
-// downloaded requires an unlocked provider. Other failures are left to the command's own
-// messages.
+// downloaded requires an unlocked provider. The command itself reports other failures.
 func (o Options) explainFailure(ctx context.Context, c userConfig, wanted []selection) error {
 	if !o.OnlyLocked || !o.reportsEmptyDir() || !o.installs() {
 		return nil

@@ -87,11 +87,11 @@ func fillRelease(hint string, err error) string {
 	})
 }
 
-// fill replaces the placeholders in a hint: REGISTRY and REPOSITORY with the registry
-// and the repository that an error concerns, TAG with its tag or digest, PROJECT with the first part of the
-// repository name, REALM with the token service's host, ALIAS with the value of
-// --alias, and ISSUER with the issuer of the last certificate that the server sent,
-// which the error message does not include.
+// fill replaces the placeholders in a hint. REGISTRY and REPOSITORY are those that an
+// error concerns, and TAG is its tag or digest. PROJECT is the first part of the
+// repository name, REALM is the token service's host, and ALIAS is the value of
+// --alias. ISSUER is the issuer of the last certificate that the server sent. The error
+// message does not include it.
 func fill(hint string, err error) string {
 	registry, name, tag, realm, alias, issuer := "REGISTRY", "", "", "", "", ""
 	if e, ok := errors.AsType[*repository.Error](err); ok {
@@ -129,7 +129,7 @@ func LoginHint(host string) string {
 // placeholders for names. PACKAGE and NAME are placeholders for the rest of REPOSITORY,
 // encoded for the URLs of GitHub and Harbor.
 var untagHints = map[product]string{
-	ghcr: "delete the package version tagged TAG on the package's page at github.com; or find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
+	ghcr: "delete the package version tagged TAG on the package's page at github.com; alternatively, find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
 		"then run gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' with a token that has the scope delete:packages",
 	ecr:       "delete the tag TAG with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageTag=TAG, which requires the permission ecr:BatchDeleteImage; this also works for immutable tags",
 	gitlab:    "delete the tag TAG on the project's page Deploy > Container registry, or run this command again with a token that can delete tags; make sure that no protection rule matches the tag",
@@ -137,13 +137,13 @@ var untagHints = map[product]string{
 	quay:      "delete the tag TAG on the page of REPOSITORY at REGISTRY, under Tags",
 	harbor:    "delete the tag TAG on the project's page, in the list of tags of the artifact, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/TAG/tags/TAG; make sure that no immutability rule matches the tag",
 	azure:     "delete the tag TAG with az acr repository untag --name REGISTRY --image REPOSITORY:TAG",
-	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires version 3 and storage.delete.enabled: true",
+	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; CNCF Distribution requires version 3 and storage.delete.enabled: true",
 }
 
 // deleteHints explains how to delete the manifest with the digest DIGEST, and how to
 // let the registry delete pruned versions. For the placeholders, see untagHints.
 var deleteHints = map[product]string{
-	ghcr: "delete the package version DIGEST on the package's page at github.com; or find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
+	ghcr: "delete the package version DIGEST on the package's page at github.com; alternatively, find its ID with gh api '/orgs/PROJECT/packages/container/PACKAGE/versions' (for a user account, replace /orgs/PROJECT with /users/PROJECT), " +
 		"then run gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' with a token that has the scope delete:packages",
 	ecr: "delete the image with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageDigest=DIGEST, which requires the permission ecr:BatchDeleteImage; " +
 		"or add a lifecycle policy for tags with the prefix pruned-",
@@ -154,7 +154,7 @@ var deleteHints = map[product]string{
 	harbor: "delete the artifact on the project's page, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/DIGEST, " +
 		"or add a tag retention rule for tags matching pruned-*; make sure that no immutability rule matches its tags",
 	azure: "delete the manifest with az acr repository delete --name REGISTRY --image REPOSITORY@DIGEST",
-	other: "delete the manifest DIGEST of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; the distribution registry requires storage.delete.enabled: true",
+	other: "delete the manifest DIGEST of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; CNCF Distribution requires storage.delete.enabled: true",
 }
 
 // UntagHint explains how to delete a tag or manifest if an error means that it could not

@@ -25,7 +25,7 @@ type Call struct {
 	// Dir is the working directory. If empty, the current directory is used. If the
 	// program's path is relative, it is always resolved against the current directory.
 	Dir string
-	// Env contains additional environment variables in the form "name=value".
+	// Env contains additional environment variables as "name=value".
 	Env []string
 	// Inherit lists the variables of this process that the program receives. If nil, it
 	// receives all variables.

@@ -7,9 +7,9 @@ import (
 )
 
 // Execute starts a process in a new process group, waits for it, kills the group, and
-// reads the remaining output. It creates the pipes itself, because neither behavior of
-// os/exec is suitable. os/exec either closes its pipes when the process exits, which
-// loses output, or waits for all processes that have the pipes open.
+// reads the remaining output. It creates the pipes itself, because os/exec either
+// closes its pipes when the process exits and loses output, or waits for all processes
+// that have the pipes open.
 func Execute(cmd *exec.Cmd, input []byte, stdout, stderr io.Writer) error {
 	out, err := newStream(stdout)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package extprog runs external programs, such as SBOM generators and programs that
 // create repositories. A program receives arguments, an environment, and optionally a
 // JSON object of strings on stdin. If it succeeds, it prints a JSON object to stdout
-// and exits with status 0. The running time and the output are limited, and when a run
+// and exits with status 0. The running time and the output are limited. When a run
 // ends, all processes of the program are killed.
 package extprog
 
@@ -55,8 +55,8 @@ func Parse(commandLine string, placeholders ...string) (Program, error) {
 	return New(words...), nil
 }
 
-// Name returns the program's file name. It omits directories, and arguments, which can
-// contain secrets.
+// Name returns the program's file name. It omits directories and arguments, because
+// arguments can contain secrets.
 func (p Program) Name() string {
 	if len(p.words) == 0 {
 		return ""

@@ -12,8 +12,8 @@ type Severity string
 const (
 	// Error means that OpenTofu or tofu-oci fails, or will fail.
 	Error Severity = "error"
-	// Warning means that OpenTofu or tofu-oci might fail, or might not do what the user
-	// intended.
+	// Warning means that OpenTofu or tofu-oci might fail or might behave differently
+	// than the user intended.
 	Warning Severity = "warning"
 	// Note is information that requires no action.
 	Note Severity = "note"

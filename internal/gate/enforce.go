@@ -32,7 +32,7 @@ func (gs Gates) Decides(c publish.Candidate) bool {
 	return slices.ContainsFunc(gs, func(g Gate) bool { return g.appliesTo(c) })
 }
 
-// Enforce runs the gates for a release until one of them doesn't allow the release, and
+// Enforce runs the gates for a release until one of them doesn't allow the release. It
 // records their verdicts.
 func (gs Gates) Enforce(ctx context.Context, repo repository.Repository, c publish.Candidate) (*publish.HeldError, error) {
 	for _, g := range gs {
@@ -53,7 +53,7 @@ func (g Gate) appliesTo(c publish.Candidate) bool {
 		(!isModule || c.Action == publish.ActionImport) && slices.Contains(g.On, c.Action)
 }
 
-// enforce runs one gate, and records its verdict.
+// enforce runs one gate and records its verdict.
 func (g Gate) enforce(ctx context.Context, repo repository.Repository, c publish.Candidate) (*publish.HeldError, error) {
 	r, failure := g.Run(ctx, repo, c)
 	if ctx.Err() != nil {
@@ -88,8 +88,8 @@ func (g Gate) decision(repo repository.Reader, c publish.Candidate, r Result) ar
 	return d
 }
 
-// record stores a decision for the audit: gates decide again about each tag. If the
-// registry can't store referrers lists, nothing is recorded.
+// record stores a decision only for audits, because gates decide again about each tag.
+// If the registry can't store referrers lists, nothing is recorded.
 func record(ctx context.Context, repo repository.Repository, c publish.Candidate, d artifact.Decision) error {
 	err := repo.PushManifest(ctx, c.Index)
 	if err == nil {

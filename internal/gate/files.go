@@ -18,7 +18,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// prepare writes the files that the program needs into dir, and adds their paths to the
+// prepare writes the files that the program needs into dir and adds their paths to the
 // input. replace contains the paths for the first platform.
 func (g Gate) prepare(ctx context.Context, repo repository.Reader, r provider.Release, dir string, in *input) (replace map[string]string, err error) {
 	if !slices.ContainsFunc(Files, g.needs) {
@@ -28,11 +28,11 @@ func (g Gate) prepare(ctx context.Context, repo repository.Reader, r provider.Re
 	if err != nil {
 		return nil, err
 	}
-	for i, p := range in.Platforms {
+	for i, p := range r.Packages {
 		if !slices.Contains(platforms, p.Platform) {
 			continue
 		}
-		paths, err := g.files(ctx, repo, r.Packages[i], p.Attestations, dir)
+		paths, err := g.files(ctx, repo, p, in.Platforms[i].Attestations, dir)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", p.Platform, err)
 		}

@@ -3,8 +3,8 @@
 //
 //	release → JSON on stdin, and files → program → verdict on stdout
 //
-// A program allows, denies, or holds a release, which is also held if the program fails
-// in any way.
+// A program allows, denies, or holds a release. If the program fails in any way, the
+// release is held.
 package gate
 
 import (

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -27,7 +27,7 @@ type input struct {
 	Module     bool             `json:"module,omitempty"`
 	Index      digest.Digest    `json:"index"`
 	release
-	Signature signature `json:"signature"`
+	Signature description.Signature `json:"signature"`
 	// Unattested explains why attestations are unavailable. It is empty if they are
 	// available.
 	Unattested string   `json:"unattested,omitempty"`
@@ -41,17 +41,14 @@ type release struct {
 	Published time.Time        `json:"published,omitzero"`
 	Protocols []string         `json:"protocols,omitempty"`
 	// Signer is the fingerprint of the key that signed the release.
-	Signer    string     `json:"signer,omitempty"`
-	Platforms []platform `json:"platforms"`
-	Documents []document `json:"documents,omitempty"`
+	Signer    string                 `json:"signer,omitempty"`
+	Platforms []platform             `json:"platforms"`
+	Documents []description.Document `json:"documents,omitempty"`
 }
 
 type platform struct {
-	Platform  provider.Platform `json:"platform"`
-	Digest    digest.Digest     `json:"digest"`
-	Size      int64             `json:"size"`
-	H1        string            `json:"h1,omitempty"`
-	Documents []document        `json:"documents,omitempty"`
+	description.Package
+	Documents []description.Document `json:"documents,omitempty"`
 	// Attestations describes the Sigstore bundles that contain the digest of the zip.
 	Attestations []attestation `json:"attestations,omitempty"`
 	// Files maps the files that the gate needs to their paths.
@@ -67,41 +64,28 @@ type attestation struct {
 	content []byte
 }
 
-type document struct {
-	Name      string                `json:"name"`
-	Kind      provider.DocumentKind `json:"kind,omitempty"`
-	MediaType string                `json:"media_type"`
-	Digest    digest.Digest         `json:"digest"`
-	Size      int64                 `json:"size"`
-}
-
-type signature struct {
-	Verdict     provider.Trust `json:"verdict"`
-	Fingerprint string         `json:"fingerprint,omitempty"`
-	Expired     time.Time      `json:"expired,omitzero"`
-	Warning     string         `json:"warning,omitempty"`
-}
-
 // changes describes the differences from the newest stored release.
 type changes struct {
-	PlatformsAdded   []provider.Platform `json:"platforms_added"`
-	PlatformsRemoved []provider.Platform `json:"platforms_removed"`
-	Protocols        bool                `json:"protocols"`
-	Signer           bool                `json:"signer"`
+	PlatformsAdded   []string `json:"platforms_added"`
+	PlatformsRemoved []string `json:"platforms_removed"`
+	Protocols        bool     `json:"protocols"`
+	Signer           bool     `json:"signer"`
 	// Size is the change in the total size of the zips in bytes.
 	Size int64 `json:"size"`
 }
 
-// notVerified is the trust of a signature that was not verified.
-const notVerified provider.Trust = "not-verified"
+// notVerified is the verdict on a signature that was not verified.
+const notVerified = "not-verified"
 
 // newInput returns the input for a gate, without files.
 func newInput(ctx context.Context, repo repository.Reader, g Gate, c publish.Candidate) (input, error) {
-	s := c.Signature
 	in := input{
 		Gate: g.Name, Action: c.Action, Repository: repo.String(), Address: c.Release.Address, Module: c.Release.Address.IsModule(),
-		Index: c.Index.Descriptor.Digest, release: describe(c.Release, s),
-		Signature: signature{cmp.Or(s.Trust, notVerified), s.Fingerprint, s.Expired, s.Warning},
+		Index: c.Index.Descriptor.Digest, release: describe(c.Release, c.Signature),
+		Signature: description.Signature{Verdict: notVerified},
+	}
+	if verified := description.NewSignature(c.Signature); verified != nil {
+		in.Signature = *verified
 	}
 	if c.Unattested != nil {
 		in.Unattested = text.Redact(c.Unattested.Error())
@@ -146,14 +130,14 @@ func (in *input) addAttestations(ctx context.Context, r provider.Release) error 
 func describe(r provider.Release, s provider.Verdict) release {
 	d := release{Version: r.Version, Published: r.Published, Protocols: r.Protocols, Signer: s.Fingerprint, Documents: documents(r.Documents), Platforms: []platform{}}
 	for _, p := range r.Packages {
-		d.Platforms = append(d.Platforms, platform{Platform: p.Platform, Digest: p.Digest, Size: p.Size, H1: p.H1, Documents: documents(p.Documents)})
+		d.Platforms = append(d.Platforms, platform{Package: description.NewPackage(p), Documents: documents(p.Documents)})
 	}
 	return d
 }
 
-func documents(all []provider.Document) (described []document) {
+func documents(all []provider.Document) (described []description.Document) {
 	for _, d := range all {
-		described = append(described, document{d.Name, d.Kind, d.MediaType, d.Digest, d.Size})
+		described = append(described, description.NewDocument(d))
 	}
 	return described
 }
@@ -188,18 +172,18 @@ func newest(ctx context.Context, repo repository.Reader, r provider.Release) (d 
 }
 
 func compare(before, now release) *changes {
-	c := changes{PlatformsAdded: []provider.Platform{}, PlatformsRemoved: []provider.Platform{}}
+	c := changes{PlatformsAdded: []string{}, PlatformsRemoved: []string{}}
 	missingIn := func(r release, p platform) bool {
 		return !slices.ContainsFunc(r.Platforms, func(other platform) bool { return other.Platform == p.Platform })
 	}
 	for _, p := range now.Platforms {
-		c.Size += max(p.Size, 0)
+		c.Size += p.Size
 		if missingIn(before, p) {
 			c.PlatformsAdded = append(c.PlatformsAdded, p.Platform)
 		}
 	}
 	for _, p := range before.Platforms {
-		c.Size -= max(p.Size, 0)
+		c.Size -= p.Size
 		if missingIn(now, p) {
 			c.PlatformsRemoved = append(c.PlatformsRemoved, p.Platform)
 		}

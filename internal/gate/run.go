@@ -18,9 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
-// Run runs the program for a release whose content is in repo, and returns its result.
-// The files that the program needs are read from repo, verified, and later removed. If
-// the program fails or its result is invalid, Run returns an error.
+// Run runs the program for a release whose content is in repo and returns the program's
+// result. The files that the program needs are read from repo, verified, and later
+// removed. If the program fails or its result is invalid, Run returns an error.
 func (g Gate) Run(ctx context.Context, repo repository.Reader, c publish.Candidate) (Result, error) {
 	in, err := newInput(ctx, repo, g, c)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package git reads one commit from a remote repository with the git program. It
-// fetches the commit into a temporary bare repository and reads files as objects,
-// without checking anything out, so filters, attributes, and hooks never run programs.
-// The fetched size, the number of files, and the duration are limited while git runs.
+// fetches the commit into a temporary bare repository and reads files as objects. It
+// checks nothing out, so filters, attributes, and hooks never run programs. The fetched
+// size, the number of files, and the duration are limited while git runs.
 package git
 
 import (
@@ -41,7 +41,7 @@ const (
 
 // Options configures [Fetch].
 type Options struct {
-	// AllowIncomplete omits submodules, and returns LFS pointers instead of the content
+	// AllowIncomplete omits submodules and returns LFS pointers instead of the content
 	// to which they point. If false, commits with submodules or LFS pointers are
 	// rejected.
 	AllowIncomplete bool
@@ -230,7 +230,7 @@ func (c *Commit) fetch(ctx context.Context, r repository, at *url.URL, ref strin
 	return err
 }
 
-// fetch downloads refs, and stops git if the repository exceeds limit bytes.
+// fetch downloads refs and stops git if the repository exceeds limit bytes.
 func (r repository) fetch(ctx context.Context, at *url.URL, limit int64, options []string, refs ...string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

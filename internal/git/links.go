@@ -11,10 +11,10 @@ import (
 const maxLinks = 8
 
 // ExpandLinks replaces links with copies of the files to which they refer, and sorts
-// all files by path. links maps the paths of links to their destinations, which are
-// relative to the root, and can be files, directories, and other links. Links to other
-// paths, link cycles, and duplicate paths are errors. o limits the number of files and
-// their total size.
+// all files by path. links maps the paths of links to their destinations. A destination
+// is relative to the root and can be a file, a directory, or another link. Links to
+// other paths, link cycles, and duplicate paths are errors. o limits the number of
+// files and their total size.
 func ExpandLinks(files []File, links map[string]string, o Options) ([]File, error) {
 	e := expansion{files: map[string]File{}, links: links, options: o}
 	for _, f := range files {

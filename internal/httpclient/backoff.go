@@ -12,7 +12,7 @@ const (
 	// DefaultFirstWait is the pause before the second attempt. It is long enough for a
 	// load balancer to remove a failed backend.
 	DefaultFirstWait = 500 * time.Millisecond
-	// maxBackoff limits pauses that no server requested.
+	// maxBackoff limits pauses, except those that a server requests.
 	maxBackoff = 30 * time.Second
 	// MaxRetryAfter is the longest Retry-After that the client accepts. If a server
 	// requests a longer pause, the request fails.

@@ -30,9 +30,10 @@ const (
 
 // Options configures a client. The zero value is ready to use.
 type Options struct {
-	// Timeout is the maximum time without traffic on a connection, and the time in which
-	// a response must start and 100 bytes per second must arrive. If it is 0,
-	// [DefaultTimeout] is used. The total duration of a transfer is not limited.
+	// Timeout is the maximum time without traffic on a connection. A response must also
+	// start within this time, and then transfer at least 100 bytes per second. If
+	// Timeout is 0, [DefaultTimeout] is used. The total duration of a transfer is not
+	// limited.
 	Timeout time.Duration
 	// CAFile is the path of a PEM file. Its certificates are trusted in addition to the
 	// system's certificates.
@@ -68,8 +69,8 @@ type Retry struct {
 	Wait time.Duration
 	// Cause is the error from the failed attempt.
 	Cause error
-	// Host is set if all requests to the host wait. Concurrent requests that fail in
-	// the same way are reported only once.
+	// Host is set if all requests to the host wait. In this case, concurrent requests
+	// that fail in the same way are reported only once.
 	Host string
 }
 
@@ -110,10 +111,10 @@ type transport interface {
 	CloseIdleConnections()
 }
 
-// transports contains two transports. shared is for shared connections. dedicated is
-// for [WithDedicatedConnection] and large uploads. An HTTP/2 server limits the data in
-// transit on a connection to about a megabyte for all uploads together, which is slow
-// over long distances.
+// transports contains two transports: shared for shared connections, and dedicated for
+// [WithDedicatedConnection] and large uploads. On a shared HTTP/2 connection, all
+// uploads together can have only about a megabyte in transit, so they are slow over
+// long distances.
 type transports struct {
 	shared, dedicated *http.Transport
 	// hasCertificate reports whether the transports have a client certificate.

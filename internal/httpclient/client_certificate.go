@@ -38,9 +38,10 @@ type certificateRequest struct{ received atomic.Bool }
 
 type certificateRequestKey struct{}
 
-// offer returns a function for [tls.Config] that selects a client certificate for the server. If no
-// certificate meets the server's request, it selects the first, so that the server reports what it
-// rejects. By default, crypto/tls sends no certificate then.
+// offer returns a function for [tls.Config] that selects a client certificate for the
+// server. If no certificate meets the server's request, the function selects the first
+// certificate, so that the server reports what it rejects. By default, crypto/tls would
+// send no certificate.
 func offer(certificates []tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	return func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if r, ok := info.Context().Value(certificateRequestKey{}).(*certificateRequest); ok {
@@ -73,14 +74,15 @@ func (t transports) roundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// certificateAlert returns the name of the alert with which a server closed the connection because
-// of the client certificate, or "". requested reports whether the server requested a certificate.
+// certificateAlert returns the name of the TLS alert if a server closed the connection
+// because of the client certificate. Otherwise, it returns "". requested reports
+// whether the server requested a certificate.
 func certificateAlert(err error, requested bool) string {
 	op, ok := errors.AsType[*net.OpError](err)
 	if !ok || op.Op != "remote error" {
 		return ""
 	}
-	// The type of alerts on TCP connections is not exported, but has the same text.
+	// Alerts on TCP connections have an unexported type but the same text.
 	is := func(a tls.AlertError) bool { return a.Error() == op.Err.Error() }
 	if slices.ContainsFunc(certificateAlerts, is) || requested && is(errHandshakeFailure) {
 		return strings.TrimPrefix(op.Err.Error(), "tls: ")
@@ -91,8 +93,9 @@ func certificateAlert(err error, requested bool) string {
 // maxCertificatePage is the maximum size, in bytes, of nginx's page about client certificates.
 const maxCertificatePage = 4 << 10
 
-// certificatePage returns an error if a response is the page with which nginx reports a missing or
-// unsuitable client certificate. nginx completes the handshake first.
+// certificatePage returns an error if a response is the page with which nginx reports a
+// missing or unsuitable client certificate. nginx sends this page after it has
+// completed the handshake.
 func certificatePage(resp *http.Response) error {
 	if resp.StatusCode != http.StatusBadRequest || resp.Body == nil {
 		return nil

@@ -70,7 +70,7 @@ func (c *idleConn) explain(err error) error {
 	return err
 }
 
-// timeoutError reports that a server sends nothing or too little. It implements
+// timeoutError means that a server sends nothing or too little. It implements
 // [net.Error].
 type timeoutError struct {
 	text string

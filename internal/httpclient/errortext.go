@@ -19,8 +19,8 @@ import (
 )
 
 // describe returns err with a readable message that does not reveal the request's
-// credentials. Secrets must be removed, because net/http quotes malformed responses.
-// The error keeps its kind.
+// credentials. Secrets must be removed, because net/http quotes malformed responses,
+// which might repeat secrets. The error keeps its kind.
 func describe(req *http.Request, err error) error {
 	return SentWith(req).Error(describeProxy(req, err))
 }
@@ -156,9 +156,9 @@ func IsProxied(client *http.Client, u *url.URL) bool {
 	return err == nil && proxy != nil
 }
 
-// proxyCredentials reports whether the proxy's URL contains credentials, and returns
-// the user name. It does not return a user name without a password, because some
-// proxies expect a key in the user name.
+// proxyCredentials reports whether the proxy's URL contains credentials and returns the
+// user name. It does not return a user name without a password, because some proxies
+// expect a key in the user name.
 func proxyCredentials(req *http.Request) (has bool, username string) {
 	proxy, err := http.ProxyFromEnvironment(req)
 	if err != nil || proxy == nil || proxy.User == nil {

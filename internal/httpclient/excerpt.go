@@ -26,10 +26,10 @@ const (
 // titlePattern matches the title of an HTML page.
 var titlePattern = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
-// Excerpt shortens a response body for an error message. The result is at most 1 KiB,
-// is on one line, and contains neither control characters nor the credentials that were
-// sent. For an HTML page, Excerpt returns only the title, which identifies the proxy or
-// login form that responded.
+// Excerpt shortens a response body for an error message. The result is one line of at
+// most 1 KiB, without control characters or the credentials that were sent. For an HTML
+// page, Excerpt returns only the title, which identifies the proxy or login form that
+// responded.
 func Excerpt(contentType string, body []byte, sent text.Secrets) string {
 	body = body[:min(len(body), maxDrain)]
 	mediaType, _, _ := mime.ParseMediaType(contentType)

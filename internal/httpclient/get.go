@@ -54,8 +54,8 @@ var ErrTooLarge = provider.Errorf(provider.Refused, "response exceeds")
 
 // Get fetches a small document. If the status is not 2xx, Get returns a
 // *[provider.StatusError]. If the document exceeds the limit, the error wraps
-// [ErrTooLarge]. If the body is incomplete, Get repeats the request. All
-// attempts together are limited to [MaxTries]. Errors do not contain the URL's query.
+// [ErrTooLarge]. If the body is incomplete, Get repeats the request, with at most
+// [MaxTries] attempts in total. Errors do not contain the URL's query.
 func Get(ctx context.Context, client *http.Client, target *url.URL, r Request) (Document, error) {
 	failed := &tries{}
 	ctx = context.WithValue(ctx, triesKey{}, failed)

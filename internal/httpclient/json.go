@@ -46,8 +46,8 @@ func (d Document) DecodeJSON(into any, values int) error {
 	return d.Error(fmt.Errorf("GET %s: %w", RedactURL(d.URL), err))
 }
 
-// isPage reports whether a document is HTML, based on its content type or its first
-// character. JSON never starts with this character.
+// isPage reports whether a document is HTML, based on its content type or on an initial
+// "<", with which JSON never starts.
 func (d Document) isPage() bool {
 	mediaType, _, _ := mime.ParseMediaType(d.Header.Get("Content-Type"))
 	return mediaType == "text/html" || bytes.HasPrefix(bytes.TrimSpace(d.Bytes), []byte("<"))
@@ -70,7 +70,8 @@ func IsNotFound(err error) bool {
 
 // Resolve resolves a URL in a document relative to the document's URL. It accepts only
 // https URLs, because the content at these URLs determines what is trusted. If the
-// document itself was requested without TLS, it also accepts URLs with the same origin.
+// document itself was requested without TLS, Resolve also accepts URLs with the same
+// origin.
 func Resolve(base *url.URL, text string) (*url.URL, error) {
 	if err := CheckLength(text); err != nil {
 		return nil, err

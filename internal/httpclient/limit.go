@@ -24,10 +24,10 @@ type limited struct {
 	pool *schedule.Limiter
 }
 
-// send sends a request and returns the time at which it was sent. Ranges of large
-// content need no slot. Neither do uploads that are larger than [schedule.MaxSmall] or
-// have an unknown length. A small upload can wait for a slot while its source resumes
-// an interrupted download. All requests wait while their host is paused.
+// send sends a request and returns the time at which it was sent. Large uploads (see
+// isLargeUpload) and requests for ranges need no slot. A small upload can wait for a
+// slot while its source resumes an interrupted download. All requests wait while their
+// host is paused.
 func (l *limited) send(req *http.Request) (resp *http.Response, sent time.Time, err error) {
 	release := func() {}
 	if isLargeUpload(req) || req.Header.Get("Range") != "" {

@@ -16,7 +16,7 @@ const (
 	maxShownURL = 500
 )
 
-// ErrLongURL is returned for URLs from servers that are too long.
+// ErrLongURL is returned if a URL from a server is too long.
 var ErrLongURL = provider.Errorf(provider.Refused, "URL exceeds %d bytes", maxURL)
 
 // CheckLength returns an [ErrLongURL] if a URL is too long to be requested.

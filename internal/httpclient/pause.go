@@ -41,15 +41,15 @@ func (t *retrier) decideRetry(req *http.Request, resp *http.Response, sent time.
 	return s
 }
 
-// isPause reports whether a response means that the host limits all requests. It checks
-// the status and the requested pause.
+// isPause reports whether the host limits all requests, based on the status and the
+// requested pause of a response.
 func isPause(status int, requested time.Duration) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && requested > 0
 }
 
 // waitForRetry reports a failed attempt and waits. If the host is paused, waitForRetry
-// does nothing, because the pause has already been reported, and the next attempt
-// waits.
+// does nothing, because the pause has already been reported and also delays the next
+// attempt.
 func (t *retrier) waitForRetry(req *http.Request, made int, s retryDecision, cause error) error {
 	if s.paused {
 		return nil
@@ -65,12 +65,12 @@ func (t *retrier) reportRetry(req *http.Request, r Retry) {
 	}
 }
 
-// Pause waits after the given number of failed GET requests for target, starting with
-// 1. It is for callers that resume an interrupted response. It waits and reports in the
-// same way as the client's retries. If cause is a *[provider.StatusError] that requests
-// a longer pause, Pause waits for the requested time. If [IsTransient] is true for the
-// error, that time is at most [MaxRetryAfter]. If the host is paused, Pause does not
-// report the pause again.
+// Pause waits before the next GET request for target. failed is the number of failed
+// requests so far. Callers that resume an interrupted response use Pause, which waits
+// and reports in the same way as the client's retries. If cause is a
+// *[provider.StatusError] that requests a longer pause, Pause waits for the requested
+// time. If [IsTransient] is true for the error, that time is at most [MaxRetryAfter].
+// If the host is paused, Pause does not report the pause again.
 func Pause(ctx context.Context, client *http.Client, target *url.URL, failed int, cause error) error {
 	t, ours := client.Transport.(*retrier)
 	if !ours {

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// minRate is the minimum transfer rate of a response, in bytes per second. It
-	// stops only servers that would otherwise hold a run forever.
+	// minRate is the minimum transfer rate of a response, in bytes per second. It stops
+	// only servers that would otherwise block a run forever.
 	minRate = 100
-	// afterIdle is added to time limits for servers that send something, so that the
-	// deadline of an [idleConn] expires first if they send nothing.
+	// afterIdle is added to other time limits, so that the deadline of an [idleConn]
+	// expires first if a server sends nothing.
 	afterIdle = time.Second
 )
 
@@ -49,15 +49,16 @@ func isHeaderTimeout(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) && !isOp
 }
 
-// steadyBody is a body that fails if reading minRate bytes per second of the timeout
-// takes longer than the timeout. Unlike the deadline of an [idleConn], this also limits
-// servers that send a byte at a time, and streams that share their connection.
+// steadyBody is a body that fails if fewer than minRate bytes per second arrive during
+// the timeout. Unlike the deadline of an [idleConn], this limit also applies to servers
+// that send a byte at a time and to streams that share a connection.
 type steadyBody struct {
 	body    io.ReadCloser
 	cancel  context.CancelFunc
 	timeout time.Duration
-	// got is the number of bytes, and waited is the time spent in Read, since the last
-	// time that enough bytes were received. Time between reads belongs to the caller.
+	// got is the number of bytes read, and waited is the time spent in Read. Both are
+	// reset when enough bytes have been received. The time between reads is not
+	// included, because it belongs to the caller.
 	got    int64
 	waited time.Duration
 	slow   bool

@@ -93,8 +93,8 @@ func isSecret(segment string) bool {
 // lower-case letters and digits, such as 64bit. Tokens are longer.
 const maxOrdinary = 16
 
-// isRandom reports whether a word looks generated. Words with fewer kinds of characters
-// must be longer to look generated. In a long path segment, shorter words are
+// isRandom reports whether a word looks generated. The fewer kinds of characters a word
+// contains, the longer it must be. In a long path segment, shorter words are
 // sufficient, because tokens can contain dashes.
 func isRandom(w string, inLong bool) bool {
 	if ordinary.MatchString(w) {

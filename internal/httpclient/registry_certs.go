@@ -20,15 +20,16 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// ToRegistry returns a context for requests to the OCI registry at host, "host" or
+// ToRegistry returns a context for requests to an OCI registry. host is "host" or
 // "host:port". For these requests, the client also uses the certificates in
-// [Options.ClientCertificate] and [Options.RegistryCertDirs]. A client certificate is a
-// credential, so requests to other hosts, including redirects, do not use them.
+// [Options.ClientCertificate] and [Options.RegistryCertDirs]. Requests to other hosts,
+// including redirects, do not use these certificates, because a client certificate is a
+// credential.
 //
 // The directories have the structure of Docker's certs.d. The first directory that has
-// a subdirectory with the registry's name is used. Its *.crt files are CA certificates,
-// and each *.cert file is a client certificate, whose private key is in the *.key file
-// with the same name. [Options.ClientCertificate] replaces these client certificates. See
+// a subdirectory with the registry's name is used. Its *.crt files are CA certificates.
+// Each *.cert file is a client certificate, whose private key is in the *.key file with
+// the same name. [Options.ClientCertificate] replaces these client certificates. See
 // https://docs.docker.com/engine/security/certificates/.
 func ToRegistry(ctx context.Context, host string) context.Context {
 	return context.WithValue(ctx, registryKey{}, host)
@@ -87,7 +88,6 @@ func (c *connections) CloseIdleConnections() {
 	}
 }
 
-// registry returns the transports for an OCI registry.
 func (c *connections) registry(host string) (transports, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,7 +136,6 @@ func (c *connections) dialProxy(ctx context.Context, network, address string) (n
 	return tls.Client(conn, config), nil // net/http performs the handshake
 }
 
-// caFiles returns the CA files in the options.
 func (c *connections) caFiles() []string {
 	if c.options.CAFile == "" {
 		return nil
@@ -150,8 +149,8 @@ type registryCerts struct {
 	certificates []tls.Certificate
 }
 
-// HasClientCertificate reports whether the client would send a client certificate to the
-// OCI registry at host, "host" or "host:port".
+// HasClientCertificate reports whether the client would send a client certificate to an
+// OCI registry. host is "host" or "host:port".
 func (o Options) HasClientCertificate(host string) (bool, error) {
 	found, err := o.registryCerts(host)
 	return len(found.certificates) > 0, err

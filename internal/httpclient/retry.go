@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// maxFreeRetries is the maximum number of retries that do not count as attempts,
-// because the host limited many concurrent requests. Each wave of retries has fewer
-// requests than the previous one, so few free retries are needed.
+// maxFreeRetries is the maximum number of retries that do not count as attempts. A
+// retry is free if the host limited many concurrent requests. Each wave of retries has
+// fewer requests than the previous one, so few free retries are needed.
 const maxFreeRetries = 10
 
 // retrier repeats requests after temporary failures. Redirects are handled above the
@@ -148,7 +148,6 @@ func rewound(req *http.Request) (io.ReadCloser, error) {
 // same limit.
 type tries struct{ made, free int }
 
-// isLast reports whether the next attempt is the last.
 func (t *tries) isLast() bool { return t.made == MaxTries-1 }
 
 func (t *tries) count(s retryDecision) {

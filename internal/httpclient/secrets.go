@@ -20,9 +20,9 @@ const maxForm = 64 << 10
 var secretName = regexp.MustCompile(`(?i)^(?:.*[-_])?(?:token|secret|password|signature|credential|sig|assertion)$`)
 
 // SentWith returns the credentials of a request and of the requests that were
-// redirected to it. The credentials can be in the headers, the URL, or the form, or
-// belong to a proxy. Any text from the response must pass through [text.Secrets.Text]
-// before it becomes part of an error or log.
+// redirected to it. The credentials can be in the headers, the URL, or the form. They
+// can also belong to a proxy. Any text from the response must pass through
+// [text.Secrets.Text] before it becomes part of an error or log.
 func SentWith(req *http.Request) text.Secrets {
 	var all text.Secrets
 	for req != nil {
@@ -54,7 +54,7 @@ func headerSecrets(value string) text.Secrets {
 	return userinfoSecrets(url.UserPassword(username, password))
 }
 
-// userinfoSecrets returns the password, and the user name together with the password.
+// userinfoSecrets returns the password, both on its own and in the form USER:PASSWORD.
 // Without a password, the user name is the secret.
 func userinfoSecrets(login *url.Userinfo) text.Secrets {
 	if login == nil {
@@ -82,7 +82,7 @@ func valueSecrets(values url.Values) (all text.Secrets) {
 	return all
 }
 
-// formOf returns the form in a request body. It does not consume the body.
+// formOf returns the form in a request body without consuming the body.
 func formOf(req *http.Request) url.Values {
 	mediaType, _, _ := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if mediaType != "application/x-www-form-urlencoded" || req.GetBody == nil {

@@ -17,8 +17,8 @@ import (
 // Trace observes all traffic, including each attempt of a request and each hop of a
 // redirect. It is notified when a request is sent, when a response starts, and when the
 // response body ends. Its functions can be nil and can be called concurrently. They
-// never receive credentials, even if a response repeats them. URLs are redacted by
-// [RedactURL]. Bodies are not stored.
+// never receive credentials, not even those that a response repeats. URLs are redacted
+// by [RedactURL]. Bodies are not stored.
 type Trace struct {
 	OnRequest  func(RequestEvent)
 	OnResponse func(ResponseEvent)
@@ -139,7 +139,7 @@ func (a *ResponseEvent) describe(resp *http.Response, sent text.Secrets) {
 	}
 }
 
-// tracedBody counts the bytes that are read from a body, and reports when it ends.
+// tracedBody counts the bytes that are read from a body and reports when the body ends.
 type tracedBody struct {
 	io.ReadCloser
 	number uint64
@@ -175,7 +175,8 @@ func (b *tracedBody) end(err error) {
 	})
 }
 
-// parameter matches the parameters without secrets of a challenge (RFC 9110, section 11.6.1).
+// parameter matches those parameters of a challenge that contain no secrets (RFC 9110,
+// section 11.6.1).
 var parameter = regexp.MustCompile(`\b(realm|service|scope|error)="([^"]*)"`)
 
 // challenges describes the credentials that a server requests.

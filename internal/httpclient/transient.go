@@ -91,8 +91,8 @@ func isTransientError(err error) bool {
 	return errors.As(err, &stream)
 }
 
-// streamError is the target of errors.As for the HTTP/2 stream error from net/http,
-// which converts to any struct with the same fields, such as
+// streamError is the target of errors.As for net/http's HTTP/2 stream error. net/http
+// converts this error to any struct with the same fields, such as
 // golang.org/x/net/http2.StreamError.
 type streamError struct {
 	StreamID uint32

@@ -5,9 +5,9 @@
 //
 // The package runs third-party code with its caller's permissions, so call it only with
 // the user's consent. The provider gets a separate environment, an empty working
-// directory, and limits for time and output, and when [Start] returns, all processes in
-// the provider's process group have exited. This is not a sandbox, though: like any of
-// the user's programs, the provider can use the network, files, and the processor.
+// directory, and limits for time and output. When [Start] returns, all processes in the
+// provider's process group have exited. This is not a sandbox, though: like any of the
+// user's programs, the provider can use the network, files, and the processor.
 package launch
 
 import (
@@ -43,9 +43,9 @@ type Options struct {
 	delays delays
 }
 
-// delays limits how long a provider is awaited that has failed or should exit.
+// delays limits the wait for a provider that has failed or should exit.
 type delays struct {
-	// exit is the time for a process to exit whose connection was closed.
+	// exit is the time for a process to exit after its connection was closed.
 	exit time.Duration
 	// strays is the time for child processes to exit after their parent. After the group
 	// was killed, strays is the time until the pipes are closed, because a process that

@@ -76,8 +76,9 @@ func (b listedBody) Read(p []byte) (int, error) {
 
 // Many processes each release that the requirements specify exactly. If the release has
 // a package for this machine's platform, Many calls launch with the package. Otherwise,
-// it calls none with the release. If a release can't be read or ctx is canceled, Many
-// stops and returns the last error. Otherwise, it joins the errors from launch.
+// it calls the function none with the release. If a release can't be read or ctx is
+// canceled, Many stops and returns the last error. Otherwise, it joins the errors from
+// launch.
 func Many(ctx context.Context, src provider.Source, wanted []provider.Requirement, only []provider.Platform, launch func(context.Context, provider.Package) error, none func(provider.Release)) error {
 	here := provider.CurrentPlatform()
 	var problems []error

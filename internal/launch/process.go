@@ -158,7 +158,7 @@ func (p *process) closePipes() {
 	_ = p.stderr.Close()
 }
 
-// settle waits briefly for the process to exit, and reports whether it has exited. Its
+// settle waits briefly for the process to exit and reports whether it has exited. Its
 // pipes and its connection close slightly before it exits.
 func (p *process) settle() bool {
 	timer := time.NewTimer(p.delays.exit)

@@ -11,7 +11,7 @@ import (
 // new process.
 const maxRounds = 10
 
-// killStrays kills the processes that have left a provider's group, and reports whether
+// killStrays kills the processes that have left a provider's group and reports whether
 // it found any. It identifies them by the home directory in their environment, because
 // this directory is unique to the provider.
 func killStrays(home string) (found bool) {

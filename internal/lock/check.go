@@ -55,9 +55,9 @@ type Checked struct {
 // Check checks whether the selections in a lock file can be installed from a source. It
 // uses the options Configuration, Platforms, Verify, Template, and Repository. If
 // Platforms is empty, it checks only this machine's platform. Findings concern the
-// hashes that OpenTofu needs to install from an OCI registry: the zh: hash of the
-// platform's zip or, for an unpacked package, its h1: hash. If ctx is canceled, Check
-// omits the remaining selections.
+// hashes that OpenTofu needs to install from an OCI registry. Each is the zh: hash of
+// the platform's zip or, for an unpacked package, its h1: hash. If ctx is canceled,
+// Check omits the remaining selections.
 func Check(ctx context.Context, src provider.Source, file string, f *lockfile.File, o Options) []Checked {
 	if len(o.Platforms) == 0 {
 		o.Platforms = []provider.Platform{provider.CurrentPlatform()}
@@ -74,7 +74,7 @@ func Check(ctx context.Context, src provider.Source, file string, f *lockfile.Fi
 
 // CheckFiles calls [Check] for each lock file that can be read. It calls started before
 // checking a file, and the returned function afterward. It calls checked with the
-// results for each file and the error if the file, or a block in it, is invalid.
+// results for each file and, if the file or a block in it is invalid, the error.
 // CheckFiles stops when ctx is canceled.
 func CheckFiles(ctx context.Context, src provider.Source, paths []string, o Options, started func(path string) (done func()), checked func(path string, found []Checked, err error)) error {
 	for _, path := range paths {
@@ -185,7 +185,7 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	case slices.Contains(s.Hashes, zh(p.Digest)):
 	case containsContents(s.Hashes, p) && slices.ContainsFunc(unknown, lockfile.Hash.IsZH):
 		relock.Hint = "compare the hashes with the checksums of the origin registry; if only the lock file is wrong, lock the version again"
-		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The zh hashes in the lock file are wrong: none of them is %s, the hash of the package of %s %s for %s, and these match no package: %s. The h1 hash of the package is locked.",
+		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("None of the zh hashes in the lock file is %s, the hash of the package of %s %s for %s, although the h1 hash matches. These zh hashes match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(slices.DeleteFunc(slices.Clone(unknown), func(h lockfile.Hash) bool { return !h.IsZH() }))), relock)
 	case containsContents(s.Hashes, p):
 		c.add(platform, "lock-h1-only", fmt.Sprintf("The lock file has only the h1 hash of %s %s for %s. exec and pull accept this hash, but to install from an OCI registry, OpenTofu requires %s.",
@@ -193,9 +193,9 @@ func (c *Checked) hash(p provider.Package, unknown []lockfile.Hash) {
 	case slices.ContainsFunc(unknown, lockfile.Hash.IsZH), p.H1 != "" && slices.ContainsFunc(unknown, lockfile.Hash.IsH1) && !slices.ContainsFunc(s.Hashes, lockfile.Hash.IsZH):
 		c.add(platform, "lock-hash-disagrees", fmt.Sprintf("The lock file does not contain the hash %s of %s %s for %s, but contains hashes that match no package: %s.",
 			zh(p.Digest), s.Address, s.Version, platform, join(unknown)),
-			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the lock file or the repository contains the released packages"})
+			finding.Remedy{Hint: "compare the hashes with the checksums of the origin registry to find out whether the lock file or the repository is wrong"})
 	case s.Predecessor != (provider.Address{}):
-		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file locks %s instead of %s, so OpenTofu selects version %s, but the locked hashes don't apply; the hash for %s is %s.",
+		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file locks %s instead of %s. OpenTofu selects the locked version %s, but the locked hashes don't apply. The hash for %s is %s.",
 			s.Predecessor, s.Address, s.Version, platform, zh(p.Digest)), relock)
 	default:
 		c.add(platform, "lock-hash-missing", fmt.Sprintf("The lock file has no hash for %s %s for %s; the hash is %s.", s.Address, s.Version, platform, zh(p.Digest)), relock)

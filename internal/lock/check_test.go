@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 		}, []string{"lock-platform-missing plan9_mips"}, 0, "has no package for plan9_mips"},
 		"only h1": {thing, "1.0.0", []string{haiku.H1, zhOf(plan9)}, nil, []string{"lock-h1-only haiku_riscv64"}, 0, "OpenTofu requires " + zhOf(haiku)},
 		"tampered zh": {thing, "1.0.0", []string{haiku.H1, zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1,
-			"The zh hashes in the lock file are wrong: none of them is " + zhOf(haiku) + ", the hash of the package of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, and these match no package: " + string(wrongZH)},
+			"None of the zh hashes in the lock file is " + zhOf(haiku) + ", the hash of the package of registry.example.org/acme/thing 1.0.0 for haiku_riscv64, although the h1 hash matches. These zh hashes match no package: " + string(wrongZH)},
 		"one missing hash":   {thing, "1.0.0", []string{zhOf(plan9)}, nil, []string{"lock-hash-missing haiku_riscv64"}, 0, "has no hash for registry.example.org/acme/thing 1.0.0 for haiku_riscv64; the hash is " + zhOf(haiku)},
 		"no hashes":          {thing, "1.0.0", nil, nil, []string{"lock-hash-missing haiku_riscv64", "lock-hash-missing plan9_mips"}, 0, ""},
 		"different zip":      {thing, "1.0.0", []string{zhOf(plan9), string(wrongZH)}, nil, []string{"lock-hash-disagrees haiku_riscv64"}, 1, "contains hashes that match no package: " + string(wrongZH)},

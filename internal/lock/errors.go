@@ -9,8 +9,8 @@ import (
 )
 
 var (
-	// ErrIncomplete is returned if no version can be selected, because a part of the
-	// configuration that can't be read could exclude any version.
+	// ErrIncomplete is returned if no version can be selected because an unreadable
+	// part of the configuration could exclude any version.
 	ErrIncomplete = provider.Errorf(provider.Refused, "some requirements of the configuration are unknown")
 	// ErrLocked is returned if the locked version does not meet the requirements.
 	ErrLocked = provider.Errorf(provider.Conflict, "locked")
@@ -44,8 +44,7 @@ func (e *HashError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the error's text for messages that already name version v of a. If the
-// error concerns this release, the text does not repeat it.
+// Within returns the error's text. If Address is a and Version is v, the text omits both.
 func (e *HashError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

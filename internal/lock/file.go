@@ -23,7 +23,7 @@ type FileOptions struct {
 	Loaded func() (configuration.Configuration, error)
 	// Named lists the providers to lock. If the configuration requires a named
 	// provider, the configuration's constraints must be met, too. If Named is empty,
-	// all required providers are locked, and other providers are removed from the lock
+	// all required providers are locked. Other providers are then removed from the lock
 	// file if the requirements of all modules are known.
 	Named []provider.Requirement
 	// Skip, if not nil, reports whether to skip a required provider.
@@ -54,8 +54,8 @@ type Locked struct {
 
 	// narrower is an additional constraint that is not recorded in the file.
 	narrower provider.Constraint
-	// isRequired reports whether the configuration requires the provider and all of its
-	// modules are known.
+	// isRequired reports whether the configuration requires the provider and all
+	// modules of the configuration are known.
 	isRequired bool
 }
 
@@ -86,7 +86,7 @@ type Change struct {
 const maxRounds = 5
 
 // Directory locks providers in the lock file of a directory. It creates the file if
-// necessary, and writes it only if every provider could be locked. It returns errors
+// necessary and writes it only if every provider could be locked. It returns errors
 // from reading the configuration and the lock file, and [lockfile.ErrChanged] if other
 // processes keep changing the file. The Change contains the errors for individual
 // providers.

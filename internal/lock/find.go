@@ -65,8 +65,8 @@ func find(ctx context.Context, name string) ([]string, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// isSkipped reports whether a directory is hidden, and the pattern has no element with a
-// dot that matches it.
+// isSkipped reports whether a directory is hidden and no element of the pattern that
+// starts with a dot matches it.
 func isSkipped(name, pattern string) bool {
 	return strings.HasPrefix(name, ".") && !slices.ContainsFunc(strings.Split(pattern, "/"), func(element string) bool {
 		return strings.HasPrefix(element, ".") && doublestar.MatchUnvalidated(element, name)

@@ -94,9 +94,10 @@ func (o Options) bounded() Options {
 }
 
 // Hashes returns the hashes of a version for a lock file, sorted and without
-// duplicates. The result contains the zh: hash from each line of SHA256SUMS, as in
-// OpenTofu's lock files for signed releases, and the h1: hash of each platform's
-// package. If a package's digest doesn't match SHA256SUMS, Hashes returns an error.
+// duplicates. The result contains the h1: hash of each platform's package. As in
+// OpenTofu's lock files for signed releases, it also contains the zh: hash from each
+// line of SHA256SUMS. If a package's digest doesn't match SHA256SUMS, Hashes returns an
+// error.
 func Hashes(ctx context.Context, src provider.Source, a provider.Address, v provider.Version, o Options) ([]lockfile.Hash, error) {
 	o = o.bounded()
 	cache := o.cache

@@ -24,7 +24,7 @@ type ReadOptions struct {
 }
 
 // ReadFile returns the selections in a lock file that OpenTofu uses, sorted by address.
-// They can differ from the content of the file; see
+// The selections can differ from the content of the file. See
 // [lockfile.File.SelectionsForOpenTofu]. It returns the errors of [lockfile.Read]. If
 // only some blocks are invalid, it also returns the selections in the others.
 func ReadFile(ctx context.Context, path string, o ReadOptions) ([]lockfile.Selection, error) {
@@ -69,9 +69,9 @@ func ReadSelections(ctx context.Context, o ReadOptions, invalid func(error), nam
 	return all, nil
 }
 
-// selections returns the selections that OpenTofu uses or, if o selects it, Terraform.
-// It loads the configuration only if it matters. A configuration that can't be read
-// requires nothing.
+// selections returns the selections that OpenTofu or, if o specifies it, Terraform
+// uses. It loads the configuration only if necessary. A configuration that can't be
+// read requires nothing.
 func (o ReadOptions) selections(ctx context.Context, path string, f *lockfile.File) []lockfile.Selection {
 	if o.Configuration.Terraform {
 		return f.Selections()

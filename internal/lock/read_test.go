@@ -214,7 +214,7 @@ func TestCheckPredecessor(t *testing.T) {
 	s := newFakeSource(t, successor, "1.0.0")
 	f := file(t, []string{predecessor, "1.0.0", string(wrongZH)})
 	for terraform, want := range map[bool]string{
-		false: "lock-hash-missing The lock file locks " + predecessor + " instead of " + successor + ", so OpenTofu selects version 1.0.0, but the locked hashes don't apply; the hash for haiku_riscv64 is " + string(zh(s.releases[0].Packages[0].Digest)) + ".",
+		false: "lock-hash-missing The lock file locks " + predecessor + " instead of " + successor + ". OpenTofu selects the locked version 1.0.0, but the locked hashes don't apply. The hash for haiku_riscv64 is " + string(zh(s.releases[0].Packages[0].Digest)) + ".",
 		true:  "lock-provider-missing " + predecessor + " does not exist in the source.",
 	} {
 		o := lock.Options{Platforms: []provider.Platform{nouns.Haiku}}

@@ -68,8 +68,8 @@ func (s Selections) Of(addresses ...provider.Address) (Selections, error) {
 }
 
 // Check returns a *[HashError] if neither the digest nor the h1: hash of a package is
-// locked. It doesn't read the zip. If the version is not selected, or only because of
-// its predecessor, Check returns nil.
+// locked. It doesn't read the zip. If the version is not selected, or is selected only
+// because of its predecessor, Check returns nil.
 func (s Selections) Check(p provider.Package) error {
 	selected, err := s.find(p.Address, p.Version)
 	if err != nil || selected.Predecessor != (provider.Address{}) || slices.Contains(selected.Hashes, zh(p.Digest)) || containsContents(selected.Hashes, p) {

@@ -35,10 +35,10 @@ type lockedSource struct {
 var _ provider.Capable = (*lockedSource)(nil)
 
 // NewSource returns a source that restricts inner to the packages that lock files
-// select. As in OpenTofu's direct installation, a package must match at least one hash
-// of its selection: the zh: hash of its zip or the h1: hash of its contents. If the zh:
-// hash doesn't match, the zip is read to compute the h1: hash, because h1: hashes in
-// metadata are not trustworthy.
+// select. As in OpenTofu's direct installation, the zh: hash of a package's zip or the
+// h1: hash of its contents must match a hash of the selection. If the zh: hash doesn't
+// match, the zip is read to compute the h1: hash, because h1: hashes in metadata are
+// not trustworthy.
 //
 // If byH1 is not nil, it is called once for each package that matches only an h1: hash.
 // NewSource uses the options AllowUnlocked, TempDir, Progress, and Backoff. The source is

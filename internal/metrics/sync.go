@@ -46,7 +46,7 @@ type Sync struct {
 
 // WriteTextfile writes the metrics to a file for the textfile collector of the
 // Prometheus node exporter. It replaces the file atomically. If the run failed,
-// WriteTextfile copies the time of the last success from the existing file.
+// WriteTextfile copies the time of the last success from the existing file. See
 // https://github.com/prometheus/node_exporter#textfile-collector
 func (s Sync) WriteTextfile(path string) error {
 	succeeded := seconds(s.Finished)

@@ -152,7 +152,7 @@ func (r *Run) registry(wanted []provider.Requirement, base *url.URL) (map[svchos
 }
 
 // ServeHTTP responds to requests for modules. It rejects requests whose path doesn't
-// start with the secret, and requests to other hosts, for which it is the proxy.
+// start with the secret. As the proxy for other hosts, it rejects all requests to them.
 func (r *Run) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	first, _, _ := strings.Cut(strings.TrimPrefix(req.URL.Path, "/"), "/")
 	switch {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/sync"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -42,7 +43,7 @@ type Item struct {
 	// Bytes is the total size of the zips that were sent.
 	Bytes int64 `json:"bytes,omitempty"`
 	// Signature is nil if the signature was not verified.
-	Signature *SignatureItem `json:"signature,omitempty"`
+	Signature *description.Signature `json:"signature,omitempty"`
 	// Warnings contains all warnings about the release, including the signature's.
 	Warnings []string   `json:"warnings,omitempty"`
 	Error    *ErrorItem `json:"error,omitempty"`
@@ -115,14 +116,14 @@ func Planned(a sync.Action) Item {
 func Done(r sync.Result) Item {
 	i := Planned(r.Action)
 	i.Bytes, i.Error = r.Bytes, DescribeError(r.Err)
-	i.Signature, i.Warnings = DescribeVerdict(r.Published.Verdict), warnings(r.Published)
+	i.Signature, i.Warnings = description.NewSignature(r.Published.Verdict), warnings(r.Published)
 	if r.Undeleted != nil {
 		i.Warnings = append(i.Warnings, fmt.Sprintf("this version and others can't be removed: %v; %s; or set mode = \"report\" in the prune block", r.Undeleted, cmp.Or(explain.Hint(r.Undeleted), "delete it with a tool for your registry")))
 	}
 	if i.Error != nil {
 		i.Status = StatusFailed
 		if refused, ok := errors.AsType[*trust.RefusedError](r.Err); ok {
-			i.Signature = DescribeVerdict(refused.Verdict)
+			i.Signature = description.NewSignature(refused.Verdict)
 		}
 		return i
 	}
@@ -162,7 +163,7 @@ func (e *ErrorItem) Err() error {
 // Release returns the provider and the version.
 func (i Item) Release() string { return strings.TrimSpace(i.Provider + " " + i.Version) }
 
-// Details returns the reason for an action, and other information for users who approve
+// Details returns the reason for an action and other information for users who approve
 // the action.
 func (i Item) Details() string {
 	text := i.Reason
@@ -244,7 +245,7 @@ func (d *Document) Message(err error) (lines []string) {
 	return lines
 }
 
-// withPart appends a part to a line, unless the line contains its text.
+// withPart appends prefix and text to a line, unless the line already contains the text.
 func withPart(line, prefix, text string) string {
 	if strings.Contains(line, text) {
 		return line

@@ -1,5 +1,5 @@
-// Package outcome converts errors, and the plans and results of sync, to JSON
-// documents, merges the results of shards, and sends notifications to webhooks.
+// Package outcome converts errors, sync plans, and sync results to JSON documents,
+// merges the results of shards, and sends notifications to webhooks.
 package outcome
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/sync"
 )
 
-// Served merges the results of the last run, and returns the result that a server
-// shows. It returns an error if a file can't be read, or if a shard is missing.
+// Served merges the results of the last run and returns the result that a server shows.
+// It returns an error if a file can't be read or a shard is missing.
 func Served(paths []string) (result serve.SyncResult, err error) {
 	d, problems, err := Merge(paths, 0)
 	if err := errors.Join(append(problems, err)...); err != nil {

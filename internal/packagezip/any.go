@@ -46,7 +46,7 @@ func UnpackAny(ctx context.Context, open Opener, size int64, dir, spool string) 
 	})
 }
 
-// streamed opens an archive, passes the stream to read, and closes it.
+// streamed opens an archive, passes the stream to read, and closes the stream.
 func streamed(ctx context.Context, open Opener, read func(io.Reader) (Contents, error)) (Contents, error) {
 	body, err := open(ctx)
 	if err != nil {

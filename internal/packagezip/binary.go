@@ -26,9 +26,9 @@ var formats = map[string]format{
 	windows: peFormat,
 }
 
-// program describes a binary, based on its header. The code uses only constants from
-// the standard library's debug packages, because these packages require the complete
-// file: ELF section headers are at the end of the file.
+// program describes a binary, based on its header. The code uses only the constants of
+// the standard library's debug packages, because the parsers in these packages require
+// the complete file. For example, ELF section headers are at the end of the file.
 type program struct {
 	format format
 	// archs contains the architectures as GOARCH values. If Go does not support an

@@ -108,9 +108,9 @@ func (s *buildInfoScan) write(p []byte) {
 
 // parse parses the build information at the start of b. more reports whether b is too
 // short. If the information is invalid, info is nil, and the caller skips size bytes.
-// They contain no other header, because the magic bytes are neither valid text nor valid
-// lengths. Therefore, each byte is parsed only once, even if an executable contains many
-// invalid headers.
+// These bytes contain no other header, because the magic bytes are neither valid text
+// nor valid lengths. Therefore, each byte is parsed only once, even if an executable
+// contains many invalid headers.
 func (s *buildInfoScan) parse(b []byte) (info *debug.BuildInfo, size int, more bool) {
 	// 1. The header and the Go version.
 	if len(b) <= buildInfoHeader {

@@ -27,11 +27,10 @@ func (e *candidate) warn(format string, args ...any) {
 	e.report.warn("%q "+format, slices.Insert(args, 0, any(e.name))...)
 }
 
-// ModeProblem returns the reason OpenTofu can install a package but not start it on a
-// platform: the mode of the executable in the archive. OpenTofu sets this mode or, if
-// the archive has no Unix modes, 0666 or 0. [Reader.Unpack] does not share the second
-// problem. If there is no problem, or if the package has no executable, ModeProblem
-// returns an empty string.
+// ModeProblem explains why the executable's mode prevents OpenTofu from starting a
+// package on a platform. OpenTofu sets the mode in the archive. If the archive has no
+// Unix modes, OpenTofu sets 0666 or 0, unlike [Reader.Unpack]. If the mode is not a
+// problem, or if the package has no executable, ModeProblem returns an empty string.
 func (c Contents) ModeProblem(typ string, p provider.Platform) string {
 	name, _ := c.Executable(typ)
 	switch mode, known := c.Modes[name]; {
@@ -75,7 +74,7 @@ func (e *candidate) checkScript(start []byte) {
 	}
 }
 
-// checkBinary reports a binary that is not built for the platform.
+// checkBinary reports a problem if a binary is not built for the platform.
 func (e *candidate) checkBinary(found program) {
 	want, isKnown := formats[e.platform.OS]
 	switch {

@@ -18,7 +18,7 @@ func missing(typ string, files []*zip.File) string {
 		}
 	}
 	want := executablePrefix + typ
-	return fmt.Sprintf(`no executable that OpenTofu would find: expected a file at the top level of the archive named %s, %s_*, or %s.*`, want, want, want) +
+	return fmt.Sprintf(`no executable that OpenTofu would find: expected a file named %s, %s_*, or %s.* at the top level of the archive`, want, want, want) +
 		strings.Join(near, "")
 }
 

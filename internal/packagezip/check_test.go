@@ -123,7 +123,7 @@ func TestCheckFindsNoExecutable(t *testing.T) {
 				files = append(files, file{name: name})
 			}
 			report, err := checkPackage(t, packageOf(t, files...), "linux_amd64")
-			want := []string{"no executable that OpenTofu would find: expected a file at the top level of the archive named terraform-provider-x, terraform-provider-x_*, or terraform-provider-x.*" + test.near}
+			want := []string{"no executable that OpenTofu would find: expected a file named terraform-provider-x, terraform-provider-x_*, or terraform-provider-x.* at the top level of the archive" + test.near}
 			if diff := cmp.Diff(want, problems(t, err)); diff != "" {
 				t.Errorf("problems (-want +got):\n%s", diff)
 			}

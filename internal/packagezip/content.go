@@ -15,7 +15,7 @@ import (
 // inputBuffer is the size of the decompressor's read buffer.
 const inputBuffer = 64 << 10
 
-// input reads the bytes of an archive. It tracks the offset, and stores errors from the
+// input reads the bytes of an archive. It tracks the offset and stores errors from the
 // source separately from errors from the decompressor.
 type input struct {
 	src    io.Reader

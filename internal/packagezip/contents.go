@@ -38,8 +38,8 @@ type Contents struct {
 	BuildInfo *debug.BuildInfo
 }
 
-// VerifyH1 verifies an unsigned h1 hash. If stated is not empty and differs from both
-// hashes, VerifyH1 returns a *[sums.MismatchError] that contains name.
+// VerifyH1 verifies an unsigned h1 hash. If stated is not empty and differs from H1 and
+// H1Unpacked, VerifyH1 returns a *[sums.MismatchError] that contains name.
 func (c Contents) VerifyH1(name, stated string) error {
 	if stated != "" && stated != c.H1 && stated != c.H1Unpacked {
 		return &sums.MismatchError{Name: name, Got: c.H1, Want: stated}

@@ -9,13 +9,12 @@ import (
 )
 
 const (
-	// maxDirectory limits the central directory's size in bytes, and thereby the memory
-	// for names. The limit allows the maximum number of entries with names of more than
-	// 100 bytes.
+	// maxDirectory limits the central directory's size in bytes, which also limits the
+	// memory for names. The limit allows the maximum number of entries with more than
+	// 100 bytes per name.
 	maxDirectory = 16 << 20
-	// endWindow is the size of the archive's last part, which is searched for the end
-	// record. This part includes the zip64 records. Other zip readers search a part of
-	// the same size.
+	// endWindow is the size of the archive's last part, in which the end record and the
+	// zip64 records must be. Other zip readers search a part of the same size.
 	endWindow = 65<<10 + lengthEnd64 + lengthLocator
 )
 

@@ -70,7 +70,7 @@ func executable(files []string, typ string) (name string, others []string) {
 	return candidates[0], candidates[1:]
 }
 
-// UnpackExecutable unpacks a zip file to a directory, and returns the path of the
+// UnpackExecutable unpacks a zip file to a directory and returns the path of the
 // executable.
 func UnpackExecutable(ctx context.Context, zip, dir, typ string) (path string, err error) {
 	f, err := os.Open(zip)

@@ -14,8 +14,8 @@ const (
 	maxElement = 255
 	// maxName is PATH_MAX on Linux.
 	maxName = 4096
-	// maxDepth limits the number of directories in a name. The deepest known trees
-	// belong to bundled language runtimes and have less than half this depth.
+	// maxDepth limits the number of directories in a name. The deepest known trees,
+	// which belong to bundled language runtimes, have less than half this depth.
 	maxDepth = 64
 )
 
@@ -69,7 +69,7 @@ func checkElement(element string) string {
 	case text.IsDeviceName(element):
 		return "has the name of a Windows device"
 	case text.IsDotGit(element):
-		return fmt.Sprintf("has the element %q in its name, so Git could run programs of the archive", element)
+		return fmt.Sprintf("has the element %q in its name, so Git could run programs from the archive", element)
 	}
 	return ""
 }

@@ -2,9 +2,9 @@
 // packages. A valid archive unpacks to the same files on every system, regardless of
 // how it is read.
 //
-// Archives can be read in two ways with the same result: [HashStream] and
-// [UnpackStream] read an archive in one pass, while [Open] requires random access,
-// which some archives need.
+// There are two ways to read an archive, with the same result: in one pass
+// ([HashStream], [UnpackStream]) or with random access ([Open]). Some archives can be
+// read only with random access.
 package packagezip
 
 import (
@@ -75,9 +75,10 @@ func openLimited(src io.ReaderAt, size int64, limits limits) (*Reader, error) {
 	return &Reader{src: src, limits: limits, entries: placed}, nil
 }
 
-// checkBase checks an archive with bytes before its start. It returns an error if
-// another central directory is at the declared offset, because readers differ in
-// whether they add the length of these bytes to the offset.
+// checkBase checks an archive that is preceded by other bytes. Readers differ in
+// whether they add the number of these bytes to the declared offset of the central
+// directory. Therefore, checkBase returns an error if the declared offset contains
+// another central directory.
 func checkBase(src io.ReaderAt, end ending) error {
 	if end.base == 0 {
 		return nil
@@ -107,7 +108,7 @@ func (r *Reader) walk(ctx context.Context, visit visitor) ([]entry, error) {
 	entries := make([]entry, len(r.entries))
 	for i, e := range r.entries {
 		entries[i] = e.entry
-		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // layOut has checked that the content is inside the archive
+		in.reset(ctx, io.NewSectionReader(r.src, e.content, int64(e.packed))) //nolint:gosec // checkLayout has checked that the content is inside the archive
 		tooLong := entryError(e.name, "exceeds its declared size")
 		content := in.open(e.header, e.size, tooLong)
 		if err := visit(e.name, content); err != nil {

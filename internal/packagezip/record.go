@@ -61,7 +61,7 @@ func (e entry) mode() fs.FileMode {
 	return file.Mode()
 }
 
-// parseLocal parses the fixed part of a local header, and returns the lengths of the
+// parseLocal parses the fixed part of a local header and returns the lengths of the
 // name and the extra field.
 func parseLocal(b []byte) (h header, name, extra int) {
 	le := binary.LittleEndian
@@ -75,7 +75,7 @@ func parseLocal(b []byte) (h header, name, extra int) {
 	return h, int(le.Uint16(b[26:])), int(le.Uint16(b[28:]))
 }
 
-// parseCentral parses the first record of a central directory, and returns its length.
+// parseCentral parses the first record of a central directory and returns its length.
 // If b does not start with a record, length is 0.
 func parseCentral(b []byte) (e entry, length int, problem string) {
 	le := binary.LittleEndian

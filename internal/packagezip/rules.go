@@ -110,7 +110,7 @@ func check(entries []entry, limits limits) error {
 	return errors.Join(problems...)
 }
 
-// checkForm returns a problem with anything except the entry's name, or an empty
+// checkForm returns a problem that doesn't concern the entry's name, or an empty
 // string.
 func checkForm(e entry) string {
 	kind := e.mode().Type()

@@ -168,9 +168,8 @@ func (s *stream) accept(h header) error {
 	return nil
 }
 
-// descriptor reads an entry's data descriptor. The descriptor does not declare its
-// length, so descriptor checks the values and the following bytes for each possible
-// length.
+// descriptor reads an entry's data descriptor, which does not declare its length. For
+// each possible length, the method checks the values and the following bytes.
 func (s *stream) descriptor(h header) error {
 	const following = 4
 	b, _ := s.in.buffer.Peek(descriptorLengths[len(descriptorLengths)-1] + following)

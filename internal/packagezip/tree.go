@@ -27,7 +27,7 @@ type node struct {
 	// element is the first spelling of the name.
 	element   string
 	directory bool
-	// listed is set if the archive has an entry for the node itself, and not only for
+	// listed is set if the archive has an entry for the node itself instead of only for
 	// its descendants.
 	listed bool
 }
@@ -62,7 +62,7 @@ func (t *tree) add(name string) (problem string) {
 		case last && found.listed:
 			return "is duplicated"
 		case t.completesRepository(at, element):
-			return "completes a Git repository, so Git could run programs of the archive"
+			return "completes a Git repository, so Git could run programs from the archive"
 		}
 		found.listed = found.listed || last
 		at = found
@@ -70,9 +70,9 @@ func (t *tree) add(name string) (problem string) {
 	return ""
 }
 
-// completesRepository reports whether git would use a directory as a bare repository
-// because of an element: the directory contains HEAD and the objects, or a file that
-// refers to them.
+// completesRepository reports whether an element completes a directory that git would
+// use as a bare repository. Such a directory contains HEAD, and either the objects or a
+// file that refers to them.
 func (t *tree) completesRepository(dir *node, element string) bool {
 	switch strings.ToLower(element) {
 	case "head", "objects", "refs", "commondir":

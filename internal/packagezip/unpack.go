@@ -42,15 +42,16 @@ func UnpackStream(ctx context.Context, src io.Reader, dir string) (Contents, err
 	})
 }
 
-// Extract unpacks the archive like [Reader.Unpack], and hashes it in the same pass.
+// Extract unpacks the archive like [Reader.Unpack] and hashes the archive in the same
+// pass.
 func (r *Reader) Extract(ctx context.Context, dir string) (Contents, error) {
 	return unpack(ctx, dir, func(visit visitor) ([]entry, error) { return r.walk(ctx, visit) })
 }
 
 // Unpack writes the archive's files to dir, an existing empty directory, and syncs them
 // to the disk. Unpack never writes outside dir, even if the archive or another process
-// tries to redirect it. After an error, dir can contain a part of the package, and the
-// caller must remove it.
+// tries to redirect the writes. After an error, the caller must remove the contents of
+// dir.
 //
 // A file is executable if its mode in the archive is executable. If the archive has no
 // Unix modes, Unpack makes the files that OpenTofu could start executable.

@@ -8,7 +8,7 @@ import (
 
 // HashWriter hashes the archive that is written to it. Like [HashStream], it uses a
 // separate goroutine. Use HashWriter with an [io.MultiWriter] or [io.TeeReader] to hash
-// data that is being copied. Write blocks if hashing is more than 1 MiB behind. Write
+// data that is being copied. Write blocks if hashing is more than 1 MiB behind. It
 // never returns an error, because even an archive that cannot be hashed can be copied.
 type HashWriter struct {
 	pipe     *transfer.Pipe

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -39,26 +39,15 @@ func describeDenial(r *repository.DecisionRecord) *DenialItem {
 
 // DecisionItem is a recorded decision about a release.
 type DecisionItem struct {
-	Kind    string `json:"kind"`
-	Verdict string `json:"verdict"`
-	Gate    string `json:"gate,omitempty"`
-	Reason  string `json:"reason,omitempty"`
-	By      string `json:"by,omitempty"`
+	description.Decision
 	// Repository, Provider, Version, and Index identify the release according to the
 	// record.
 	Repository string `json:"repository"`
 	Provider   string `json:"provider"`
 	Version    string `json:"version"`
 	Index      string `json:"index"`
-	Time       string `json:"time"`
 	// Digest is the digest of the record's manifest.
 	Digest string `json:"digest,omitempty"`
-	// Key is the fingerprint of the key that signed the record. The key itself isn't
-	// necessarily trusted.
-	Key string `json:"key,omitempty"`
-	// Foreign reports whether the record concerns a different release or repository,
-	// and therefore has no effect.
-	Foreign bool `json:"foreign,omitempty"`
 }
 
 func describeApproval(d *artifact.Decision) *DecisionItem {
@@ -72,9 +61,8 @@ func describeApproval(d *artifact.Decision) *DecisionItem {
 func describeDecision(r repository.DecisionRecord) DecisionItem {
 	d := r.Decision
 	return DecisionItem{
-		Kind: d.Kind, Verdict: d.Verdict, Gate: d.Gate, Reason: d.Reason, By: d.By, Repository: d.Repository, Provider: d.Provider,
-		Version: d.Version, Index: d.Index.String(), Time: d.Time.Format(time.RFC3339), Digest: r.Digest.String(),
-		Key: r.Key, Foreign: r.Foreign,
+		Decision: description.NewDecision(r), Repository: d.Repository, Provider: d.Provider, Version: d.Version, Index: d.Index.String(),
+		Digest: r.Digest.String(),
 	}
 }
 
@@ -93,9 +81,9 @@ func (i DecisionItem) row() string {
 		signed = "signed by " + i.Key
 	}
 	if i.Foreign {
-		signed += joinWords(", no effect: the decision is about", i.Repository, i.Provider, i.Version, i.Index)
+		signed += joinWords(", but without effect, because the decision is about", i.Repository, i.Provider, i.Version, i.Index)
 	}
-	return cells(i.Time, strings.TrimSpace(i.Kind+" "+i.Gate), i.Verdict, remark, signed)
+	return cells(i.Time.Format(time.RFC3339), strings.TrimSpace(i.Kind+" "+i.Gate), i.Verdict, remark, signed)
 }
 
 // ListHistory prints the recorded decisions about a version, oldest first.
@@ -116,7 +104,7 @@ func (o *Report) Decided(d approval.Decision) {
 	}
 	i := Item{
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
-		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: outcome.DescribeVerdict(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval), Packages: describePackages(r.Packages),
+		Repository: repo, Tag: r.Tag, Digest: r.Digest.String(), Signature: description.NewSignature(r.Verdict), Denial: describeDenial(r.Record), Approval: describeApproval(r.Approval), Packages: describePackages(r.Packages),
 	}
 	status := i.Status
 	if o.DryRun && r.Status != publish.Unchanged {
@@ -151,8 +139,8 @@ func (o *Report) Decided(d approval.Decision) {
 	o.done(i, text+detailed(details))
 }
 
-// pendingTagNote explains why a pending or pruned tag was not deleted, and describes
-// the consequences.
+// pendingTagNote explains why a pending or pruned tag was not deleted and describes the
+// consequences.
 func pendingTagNote(r approval.Result) string {
 	tag := cmp.Or(r.From, artifact.PendingTag(r.Version))
 	switch {

@@ -30,7 +30,7 @@ const (
 )
 
 // canDraw reports whether a file is a terminal that supports bars. The terminal must
-// have a size, and kind, the value of $TERM, must not be "dumb".
+// have a size. kind is the value of $TERM and must not be "dumb".
 func canDraw(f *os.File, kind string) bool {
 	return columnsOf(f) > 0 && kind != "dumb"
 }
@@ -57,9 +57,9 @@ func listColumns(w io.Writer) int {
 	return 0
 }
 
-// lineStart moves the cursor to the first column. The library for progress bars assumes
-// that the cursor is in this column when it clears or draws lines, but after Ctrl-C, the
-// terminal shows "^C" before the cursor.
+// lineStart moves the cursor to the first column. When the library for progress bars
+// clears or draws lines, it assumes that the cursor is in this column. After Ctrl-C,
+// however, the terminal shows "^C" before the cursor.
 const lineStart = "\r"
 
 // bars draws a bar for each transfer of a large zip, a line for each step, and a bar

@@ -119,8 +119,8 @@ func inColor(word string) string {
 	return "\x1b[" + color + "m" + word + "\x1b[0m"
 }
 
-// Colored returns a writer that colors text, or w itself. when is a value of --color; any
-// other value has the same effect as [ColorAuto].
+// Colored returns a writer that colors text, or w itself. when is a value of --color.
+// Any other value has the same effect as [ColorAuto].
 func Colored(w io.Writer, when string) io.Writer {
 	f, isFile := w.(*os.File)
 	isSupported := when != ColorNever && isFile && term.IsTerminal(int(f.Fd())) && enableColors(f)

@@ -8,7 +8,7 @@ import (
 )
 
 // Doctor prints a report. If any finding is an error, Doctor returns an
-// [explain.ExitError], which sets the exit code but prints no message.
+// [explain.ExitError] to set the exit code without printing a message.
 func (o *Report) Doctor(r doctor.Report) error {
 	text := reportText(r)
 	if r.Probe != nil {

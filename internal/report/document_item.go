@@ -4,24 +4,19 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // DocumentItem describes a document about a release or package.
 type DocumentItem struct {
-	Name      string `json:"name"`
-	Kind      string `json:"kind"`
-	MediaType string `json:"media_type"`
-	Size      int64  `json:"size"`
-	// Platform is empty if the document applies to the whole release.
-	Platform string `json:"platform,omitempty"`
+	description.Document
 	// Referrer reports whether the document is a referrer of the release's index.
 	Referrer bool `json:"referrer,omitempty"`
 }
 
 func documentItem(d provider.Document) DocumentItem {
-	return DocumentItem{Name: d.Name, Kind: string(d.Kind), MediaType: d.MediaType, Size: d.Size}
+	return DocumentItem{Document: description.NewDocument(d)}
 }
 
 // documentItems returns the items for documents about a release and its packages.
@@ -87,7 +82,7 @@ func describeDocuments(all []DocumentItem) string {
 	return "  with " + strings.Join(parts, ", ") + "\n"
 }
 
-// verdict returns the line that describes a verdict, and prints the verdict's warning.
+// verdict returns the line that describes a verdict and prints the verdict's warning.
 func (o *Report) verdict(a provider.Address, version string, v provider.Verdict) (line string) {
 	if v.Trust == "" {
 		return ""
@@ -104,9 +99,9 @@ func (o *Report) verdict(a provider.Address, version string, v provider.Verdict)
 	return "  " + OneLine(v.String()) + "\n"
 }
 
-// SignatureChecked reports a verdict together with its description.
-func (o *Report) SignatureChecked(a provider.Address, v provider.Version, verdict provider.Verdict, description string) {
-	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: outcome.DescribeVerdict(verdict)}
+// SignatureChecked reports a verdict and the line that describes it.
+func (o *Report) SignatureChecked(a provider.Address, v provider.Version, verdict provider.Verdict, line string) {
+	i := Item{Provider: a.String(), Version: v.String(), Status: statusChecked, Signature: description.NewSignature(verdict)}
 	o.verdict(a, i.Version, verdict) // prints the warning
-	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(description)))
+	o.done(i, fmt.Sprintf("%s %s %s\n", a, v, OneLine(line)))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 )
@@ -22,7 +23,7 @@ import (
 var forms = map[string]any{
 	"run_started": runStarted{}, "run_planned": runPlanned{}, "item_started": itemStarted{}, "item_finished": itemFinished{},
 	"transfer_started": transferStarted{}, "transfer_finished": transferFinished{}, "retry": retried{}, "pause": paused{}, "run_finished": runFinished{},
-	"package": PackageItem{}, "documents": DocumentItem{}, "signature": outcome.SignatureItem{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
+	"package": PackageItem{}, "documents": DocumentItem{}, "signature": description.Signature{}, "denial": DenialItem{}, "approval": DecisionItem{}, "error": outcome.ErrorItem{},
 }
 
 // parts lists the forms that are parts of events.

@@ -121,7 +121,6 @@ func remedyText(r finding.Remedy) string {
 	return r.Hint + "\n" + r.Command
 }
 
-// indented indents all lines of a text.
 func indented(text string) string {
 	return "  " + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ") + "\n"
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 )
@@ -71,21 +72,13 @@ type Item struct {
 	// RecordError explains why a denial was not added to the referrers of the index.
 	RecordError string `json:"record_error,omitempty"`
 	// Signature is nil if the signature was not verified.
-	Signature *outcome.SignatureItem `json:"signature,omitempty"`
+	Signature *description.Signature `json:"signature,omitempty"`
 	Error     *outcome.ErrorItem     `json:"error,omitempty"`
 }
 
 // PackageItem is a package of a release.
 type PackageItem struct {
-	Platform string `json:"platform"`
-	Filename string `json:"filename"`
-	// Digest and Size are omitted if the source doesn't specify them. Size is also
-	// omitted if only the index was read.
-	Digest string `json:"digest,omitempty"`
-	Size   int64  `json:"size,omitempty"`
-	H1     string `json:"h1,omitempty"`
-	// H1Unpacked is omitted if it is equal to H1.
-	H1Unpacked string `json:"h1_unpacked,omitempty"`
+	description.Package
 	// Action is "pushed", "mounted", "present", "pulled", or "kept". It is empty in
 	// lists and dry runs.
 	Action string `json:"action,omitempty"`

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/catalog"
-	"github.com/tofu-oci/tofu-oci/internal/outcome"
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/module"
@@ -44,7 +44,7 @@ type releaseItem struct {
 	Protocols  []string               `json:"protocols,omitempty"`
 	Packages   []PackageItem          `json:"packages"`
 	Documents  []DocumentItem         `json:"documents"`
-	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
+	Signature  *description.Signature `json:"signature,omitempty"`
 
 	// verdict describes the signature in one line.
 	verdict string
@@ -55,7 +55,7 @@ type releaseItem struct {
 func (o *Report) ListRelease(r provider.Release, referrers []provider.Document, v provider.Verdict, refused *trust.RefusedError) error {
 	i := releaseItem{
 		Provider: r.Address.String(), Version: r.Version.String(), Repository: r.Stored.Repository, Tag: cmp.Or(r.Stored.Tag, artifact.Tag(r.Version)), Digest: r.Stored.Digest.String(),
-		Published: dateText(r.Published), Protocols: r.Protocols, Documents: documentItems(r.Documents, r.Packages), Signature: outcome.DescribeVerdict(v),
+		Published: dateText(r.Published), Protocols: r.Protocols, Documents: documentItems(r.Documents, r.Packages), Signature: description.NewSignature(v),
 		verdict: v.String(), Packages: describePackages(r.Packages),
 	}
 	for _, document := range referrers {
@@ -147,7 +147,7 @@ func (o *Report) ListModules(from string, modules []catalog.ModuleEntry, unknown
 	return printItems(o, "list-modules", items, repositorySummary{o.Unknown(catalog.Listing{Unknown: unknown})}, fit(o.table(rows), o.columns))
 }
 
-// Unknown prints a note about the repositories whose provider is unknown, and returns
+// Unknown prints a note about the repositories whose provider is unknown and returns
 // these repositories.
 func (o *Report) Unknown(l catalog.Listing) []string {
 	unknown := text.Strings(l.Unknown)

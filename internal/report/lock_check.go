@@ -36,8 +36,8 @@ type lockCheckItem struct {
 	// UnknownHashes is the number of hashes that are missing from the repository's
 	// metadata.
 	UnknownHashes int `json:"unknown_hashes,omitempty"`
-	// UncheckedZips is the number of zips whose existence was not checked, because they
-	// are in origin registries, which provide only URLs.
+	// UncheckedZips is the number of zips whose existence was not checked, because
+	// origin registries provide only their URLs.
 	UncheckedZips int               `json:"unchecked_zips,omitempty"`
 	Findings      []finding.Finding `json:"findings,omitempty"`
 	// Error explains why the lock file or the provider could not be checked.

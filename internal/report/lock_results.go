@@ -42,7 +42,7 @@ type lockedProvider struct {
 	Provider string `json:"provider"`
 	Version  string `json:"version,omitempty"`
 	// Previous is the previously locked version. Predecessor is the provider for which
-	// it was locked, if it is another one.
+	// this version was locked, if it is a different provider.
 	Previous    string             `json:"previous_version,omitempty"`
 	Predecessor string             `json:"predecessor,omitempty"`
 	Constraints string             `json:"constraints,omitempty"`

@@ -27,8 +27,7 @@ type LoggedIn struct {
 	Problems []string `json:"problems,omitempty"`
 }
 
-// LoggedIn prints where the credentials are stored, and which programs find the
-// credentials.
+// LoggedIn prints where the credentials are stored and which programs find them.
 func (o *Report) LoggedIn(l LoggedIn) error {
 	for _, problem := range l.Problems {
 		o.Warn("%s", problem)
@@ -55,7 +54,7 @@ type loggedOut struct {
 
 // LoggedOut prints the locations of the removed credentials and of the remaining
 // credentials. If some credentials could not be removed, failed explains why, and
-// LoggedOut returns it.
+// LoggedOut returns failed.
 func (o *Report) LoggedOut(target credentials.Prefix, removed []credentials.Location, files, left []string, failed error) error {
 	l := loggedOut{Registry: target.String(), Removed: []credentials.Location{}, Problems: left}
 	result := ""

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 )
 
@@ -17,7 +18,7 @@ const hostile = "a `b` |c| [d](https://example.com) <script>e</script> \\| @f\n|
 func TestSummaryOfHostileText(t *testing.T) {
 	t.Parallel()
 	results := []Item{{
-		Provider: hostile, Version: hostile, Status: outcome.StatusFailed, Packages: []PackageItem{{Platform: hostile, Size: -1}},
+		Provider: hostile, Version: hostile, Status: outcome.StatusFailed, Packages: []PackageItem{{Package: description.Package{Platform: hostile, Size: -1}}},
 		Error: &outcome.ErrorItem{Message: hostile},
 	}}
 	text, err := newMarkdown("tofu-oci mirror", results, &outcome.ErrorItem{Message: hostile}).text(maxSummary)

@@ -31,8 +31,8 @@ const (
 	SARIF = "sarif"
 	// Markdown is the format of plans and reports for pull request comments.
 	Markdown = "markdown"
-	// GitHub is the format of findings for GitHub jobs, which show the findings in the
-	// changed files.
+	// GitHub is the format of findings for GitHub jobs. The jobs show the findings in
+	// the changed files.
 	GitHub = "github"
 )
 
@@ -62,8 +62,8 @@ type Report struct {
 	Options
 	stdout, stderr io.Writer
 	json           bool
-	// columns is the width of stdout if text is printed to a terminal, or 0. Result lists
-	// are made to fit.
+	// columns is the width of stdout, or 0 if no text is printed to a terminal. Result
+	// lists fit into this width.
 	columns int
 
 	mu      sync.Mutex
@@ -93,7 +93,7 @@ type Report struct {
 	Unchecked bool
 	// warnings contains the warnings that do not concern a specific release.
 	warnings []string
-	// result is the result of a command that summarizes it in its own way, or nil.
+	// result, if not nil, is the result of a command that provides a different summary.
 	result result
 }
 
@@ -156,8 +156,8 @@ func (o *Report) failed(i Item, err error) {
 	}
 }
 
-// Unread reports an error about a file, or a line of a file, that selects items and can't
-// be read. The run continues with the other items. See [Report.Ended].
+// Unread reports an error about an unreadable file or line that selects items. The run
+// continues with the other items. See [Report.Ended].
 func (o *Report) Unread(err error) {
 	o.mu.Lock()
 	o.unread = append(o.unread, outcome.DescribeError(err))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -82,7 +83,7 @@ func failedItem(r provider.Requirement, v provider.Version, repository string, e
 		}
 	}
 	if refused, ok := errors.AsType[*trust.RefusedError](err); ok {
-		i.Signature = outcome.DescribeVerdict(refused.Verdict)
+		i.Signature = description.NewSignature(refused.Verdict)
 	}
 	return i
 }
@@ -93,7 +94,7 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 		Provider: r.Address.String(), Version: r.Version.String(), Status: string(r.Status), DryRun: o.DryRun,
 		Repository: repository, Tag: r.Tag, Digest: r.Digest.String(), SourceDigest: r.Source.String(), Unchecked: o.Unchecked,
 		Slow: r.Slow, Added: r.Added, Attached: r.Attached, AnnotationsKept: r.AnnotationsKept, Dropped: text.Strings(r.Dropped),
-		Signature: outcome.DescribeVerdict(r.Verdict), Denial: describeDenial(r.Denial),
+		Signature: description.NewSignature(r.Verdict), Denial: describeDenial(r.Denial),
 	}
 	if r.Held != nil {
 		i.Held = r.Held.Error()
@@ -129,8 +130,8 @@ func (o *Report) mirroredItem(repository string, r publish.Result) Item {
 	return i
 }
 
-// verdictAndWarnings returns the line about the signature, and prints warnings about
-// the signature, the attestations, and the packages.
+// verdictAndWarnings returns the line about the signature and prints warnings about the
+// signature, the attestations, and the packages.
 func (o *Report) verdictAndWarnings(i Item, r publish.Result) string {
 	if i.Unattested != "" {
 		o.Warn("%s %s: attestations are unavailable: %s", i.Provider, i.Version, i.Unattested)
@@ -209,7 +210,7 @@ func (i Item) details(r publish.Result) []string {
 		details = append(details, outcome.SlowTag)
 	}
 	if r.Source != "" {
-		details = append(details, fmt.Sprintf("the source has the same zips in the index %s; to copy that index, use --force", r.Source))
+		details = append(details, fmt.Sprintf("the source stores the same zips under a different index, %s; to copy that index, use --force", r.Source))
 	}
 	if r.AnnotationsKept {
 		details = append(details, "the annotations were not updated because nothing else changed")
@@ -225,7 +226,6 @@ func detailed(texts []string) string {
 	return indented(joinLines(texts))
 }
 
-// packageTable returns a table of packages.
 func (o *Report) packageTable(packages []PackageItem) string {
 	var rows []string
 	for _, p := range packages {
@@ -280,7 +280,7 @@ func (o *Report) pulledItem(p pull.Pulled, repository string) Item {
 		one := describePackage(r.Package, action)
 		one.Path, one.Checksum, one.DocumentFiles, one.Skipped = r.Path, &r.Sums, r.Documents, r.Skipped
 		i.Packages = append(i.Packages, one)
-		i.Signature = outcome.DescribeVerdict(r.Verdict)
+		i.Signature = description.NewSignature(r.Verdict)
 		i.Repository, i.Tag, i.Digest = r.Stored.Repository, r.Stored.Tag, r.Stored.Digest.String()
 	}
 	return i
@@ -322,9 +322,7 @@ func describePackages(packages []provider.Package) (items []PackageItem) {
 }
 
 func describePackage(p provider.Package, action string) PackageItem {
-	return PackageItem{
-		Platform: p.Platform.String(), Filename: p.Filename, Digest: p.Digest.String(), Size: max(p.Size, 0), H1: p.H1, H1Unpacked: p.H1Unpacked, Action: action,
-	}
+	return PackageItem{Package: description.NewPackage(p), Action: action}
 }
 
 // size returns the size as text.

@@ -41,7 +41,7 @@ type run struct {
 }
 
 // packageKey identifies a package. Without a platform, it identifies a release. It is
-// not a string, because each read of a transfer creates a key, which must not allocate
+// not a string, because each read of a transfer creates a key and must not allocate
 // memory.
 type packageKey struct {
 	address  provider.Address

@@ -140,7 +140,7 @@ func (l *ServerLog) Trouble(text string) {
 
 // Certificate logs that the changed certificate could not be read.
 func (l *ServerLog) Certificate(err error) {
-	l.rest.Warn("reading the changed certificate failed; still using the previous one", "error", err.Error())
+	l.rest.Warn("reading the changed certificate failed; the previous certificate is still used", "error", err.Error())
 }
 
 // Reloaded logs that the changed rules file was reloaded or, if err is not nil, that
@@ -148,7 +148,7 @@ func (l *ServerLog) Certificate(err error) {
 func (l *ServerLog) Reloaded(err error) {
 	l.counted.Reloaded(err)
 	if err != nil {
-		l.rest.Error("reloading --serve-config failed; still using the previous rules", "error", err.Error())
+		l.rest.Error("reloading --serve-config failed; the previous rules still apply", "error", err.Error())
 		return
 	}
 	l.rest.Info("reloaded --serve-config")

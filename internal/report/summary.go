@@ -142,8 +142,7 @@ func (o *Report) SkippedPreReleases(a provider.Address, preReleases []provider.V
 	o.skipped = append(o.skipped, skippedItem{a.String(), text.Strings(preReleases)})
 }
 
-// noteSkipped prints how many pre-releases were skipped, and explains how to select a
-// pre-release.
+// noteSkipped prints how many pre-releases were skipped and explains how to select one.
 func (o *Report) noteSkipped() {
 	count := 0
 	for _, i := range o.skipped {

@@ -173,7 +173,8 @@ func (o *Sync) Message(code int, err error) string {
 // declaredItem is a provider or module in a declaration.
 type declaredItem struct {
 	Provider string `json:"provider"`
-	// SelectedBy lists the lines and lock files that select versions of the provider.
+	// SelectedBy lists the lines, lock files, and root configurations that select
+	// versions of the provider.
 	SelectedBy []string `json:"selected_by"`
 	// Settings contains the effective settings. It is set only with --explain.
 	Settings []sync.Setting `json:"settings,omitempty"`

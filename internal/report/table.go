@@ -42,9 +42,9 @@ const (
 	continuation = "    "
 )
 
-// fit makes a result list fit on a terminal with the given number of columns. It shortens
-// digests in wider lines, and wraps lines that are still too wide. If columns is 0, it
-// changes nothing.
+// fit makes a result list fit on a terminal with the given number of columns. It
+// shortens digests in wider lines and wraps lines that are still too wide. If columns
+// is 0, it changes nothing.
 func fit(list string, columns int) string {
 	if columns == 0 {
 		return list
@@ -144,8 +144,8 @@ func narrowed(table [][]string, columns int) []int {
 	return widths
 }
 
-// canShorten reports whether a cell can be shortened. It can't if it is a sentence, or a
-// module's reference, which users copy into configurations.
+// canShorten reports whether a cell can be shortened. It returns false for sentences
+// and for modules' references, because users copy references into configurations.
 func canShorten(cell string) bool {
 	return !strings.Contains(strings.TrimLeft(cell, " "), " ") && !strings.Contains(cell, "://")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/explain"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/outcome"
@@ -23,7 +24,7 @@ type verifiedItem struct {
 	Repository string                 `json:"repository,omitempty"`
 	Tag        string                 `json:"tag,omitempty"`
 	Digest     string                 `json:"digest,omitempty"`
-	Signature  *outcome.SignatureItem `json:"signature,omitempty"`
+	Signature  *description.Signature `json:"signature,omitempty"`
 	findingCounts
 	Findings []finding.Finding `json:"findings,omitempty"`
 	// Pins contains the fingerprints that the trust file pins.
@@ -54,7 +55,7 @@ type verifySummary struct {
 	Unknown []string `json:"unknown_repositories,omitempty"`
 }
 
-// verifyItems returns an item for each checked release, and for each repository with
+// verifyItems returns an item for each checked release and for each repository with
 // findings.
 func verifyItems(reports []verify.Report, rules trust.Rules) []verifiedItem {
 	var items []verifiedItem
@@ -68,7 +69,7 @@ func verifyItems(reports []verify.Report, rules trust.Rules) []verifiedItem {
 		for _, c := range r.Checked {
 			i := verifiedItem{
 				Provider: c.Address.String(), Version: c.Version.String(), Repository: c.Stored.Repository, Tag: c.Stored.Tag, Digest: c.Stored.Digest.String(),
-				Signature: outcome.DescribeVerdict(c.Verdict), SBOM: &c.SBOM, Decisions: describeDecisions(c.Decisions), Time: c.Time.Format(time.RFC3339),
+				Signature: description.NewSignature(c.Verdict), SBOM: &c.SBOM, Decisions: describeDecisions(c.Decisions), Time: c.Time.Format(time.RFC3339),
 			}
 			rule, _ := rules.For(c.Address)
 			i.Pins = rule.Fingerprints
@@ -187,7 +188,7 @@ func verifyMarkdown(items []verifiedItem, summary verifySummary) string {
 	return text
 }
 
-// decided describes the last result of each gate, and all decisions by people.
+// decided describes the last result of each gate and all decisions by people.
 func (i verifiedItem) decided() (gates, approvals string) {
 	var names, results, people []string
 	for _, d := range i.Decisions {

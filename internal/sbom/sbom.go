@@ -77,7 +77,7 @@ type composition struct {
 // and its components are the modules of the package's executable. Identical arguments
 // result in identical bytes. executable is empty if the package has no executable.
 //
-// If info is nil, the document has no components, and declares that the composition of
+// If info is nil, the document has no components and declares that the composition of
 // the package is unknown.
 func CycloneDX(p provider.Package, executable string, info *debug.BuildInfo) ([]byte, error) {
 	subject := component{
@@ -126,7 +126,7 @@ func settings(info *debug.BuildInfo) []property {
 	return all
 }
 
-// components returns the sorted modules, and the standard library.
+// components returns the sorted modules and the standard library.
 func components(info *debug.BuildInfo) []component {
 	version, _, _ := strings.Cut(info.GoVersion, " ") // experiments follow the version
 	std := module("stdlib", strings.TrimPrefix(version, "go"))

@@ -1,5 +1,5 @@
 // Package schedule controls concurrency. It limits concurrent requests and transfers
-// ([Limiter], [Transfers]), and applies pauses and lower limits to hosts that throttle
+// ([Limiter], [Transfers]). It applies pauses and lower limits to hosts that throttle
 // ([Limiter.Throttle]). It also processes many items concurrently and reports their
 // results in order ([Each]).
 package schedule
@@ -36,8 +36,8 @@ func NewLimiter(total, perKey int) *Limiter {
 }
 
 // Exclusive returns a context for exclusive slots. With this context, [Limiter.Acquire]
-// waits until no other slot of the key is in use, and the key's other slots stay free
-// until the exclusive slot is released. Later calls for the same key also wait, so the
+// waits until no other slot of the key is in use. The key's other slots stay free until
+// the exclusive slot is released. Later calls for the same key also wait, so the
 // exclusive slot is eventually granted. After using the slot, call
 // [Limiter.ExclusiveDone].
 func Exclusive(ctx context.Context) context.Context {
@@ -106,7 +106,7 @@ func (l *Limiter) release(w *waiter) {
 	l.grant()
 }
 
-// grant grants free slots to waiters, in the order of the queue.
+// grant grants free slots to waiters in the order of the queue.
 func (l *Limiter) grant() {
 	var refused []string // keys without a free slot, or with a waiter for an exclusive slot
 	l.waiting = slices.DeleteFunc(l.waiting, func(w *waiter) bool {

@@ -98,8 +98,8 @@ func (l *Limiter) endPause() {
 }
 
 // Recover records a successful request that was sent after the key was throttled. When
-// as many requests have succeeded as the key has slots, the key gets an additional
-// slot, up to the limiter's limit.
+// the number of successful requests reaches the key's number of slots, the key gets an
+// additional slot, up to the limiter's limit.
 func (l *Limiter) Recover(name string, sent time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

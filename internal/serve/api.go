@@ -114,7 +114,7 @@ func (x *exchange) page() (int, error) {
 	return n, nil
 }
 
-// pageOf returns the items on a page, and reports whether more items follow.
+// pageOf returns the items on a page and reports whether more items follow.
 func pageOf[T any](all []T, page, size int) (items []T, more bool) {
 	from := min((page-1)*size, len(all))
 	to := min(from+size, len(all))

@@ -19,7 +19,7 @@ func (rc *repositoryCache) requiresApproval(q query) bool {
 }
 
 // checkApproved returns an error if the release requires approval but has not been
-// approved. The result is cached like a tag list.
+// approved. The result is cached as long as a tag list.
 func (rc *repositoryCache) checkApproved(ctx context.Context, q query, i index) error {
 	if !rc.requiresApproval(q) {
 		return nil

@@ -36,10 +36,10 @@ func (s *Server) archive(x *exchange) error {
 	return s.send(x, t)
 }
 
-// pull responds with the zip of a release that only the origin has, and mirrors the
-// release at the same time. If the repository now contains the release, pull returns
-// [pullthrough.ErrStored]. If the origin doesn't have a module, it returns the error
-// absent.
+// pull responds with the zip of a release that only the origin has. At the same time,
+// it mirrors the release. If the repository now contains the release, pull returns
+// [pullthrough.ErrStored]. If a module is missing from the origin, pull returns the
+// error absent.
 func (s *Server) pull(x *exchange, absent error) error {
 	if x.query.isModule() {
 		return s.pullModule(x, absent)

@@ -133,9 +133,9 @@ func (x *exchange) challenge() {
 	}
 }
 
-// client returns the client's address. If the peer is a trusted proxy, this is the last
-// address in X-Forwarded-For that is not a trusted proxy or, if all of them are, the
-// first address. Otherwise, it is the peer's address.
+// client returns the client's address. If the peer isn't a trusted proxy, this is the
+// peer's address. Otherwise, it is the last address in X-Forwarded-For that is not a
+// trusted proxy. If all addresses are trusted proxies, it is the first address.
 func (s *Server) client(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

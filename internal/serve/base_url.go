@@ -10,7 +10,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// isTrustedProxy reports whether an address belongs to a trusted proxy.
 func (s *Server) isTrustedProxy(client string) bool {
 	ip, err := netip.ParseAddr(client)
 	if err != nil {
@@ -26,8 +25,8 @@ func (s *Server) isTrustedProxy(client string) bool {
 }
 
 // network returns the network of a client. Limits apply to each network. The network is
-// zero for trusted proxies, which forward requests from many clients, and for clients
-// without an IP address.
+// zero for clients without an IP address and for trusted proxies, because they forward
+// requests from many clients.
 func (s *Server) network(client string) netip.Prefix {
 	ip, err := netip.ParseAddr(client)
 	if err != nil || s.isTrustedProxy(client) {

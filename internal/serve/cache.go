@@ -73,7 +73,7 @@ type cache[K comparable, V any] struct {
 	kept      memo.Memo[K, cacheEntry[V]]
 }
 
-// cacheEntry contains the last result and the failure that followed it, if any.
+// cacheEntry contains the last result and any failure that followed.
 type cacheEntry[V any] struct {
 	// hasResult reports whether a result was fetched at fetchedAt. If the value exists,
 	// value contains it. Otherwise, absent contains the not-found error.

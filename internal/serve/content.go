@@ -28,8 +28,8 @@ const hashAge = time.Hour
 // complete the zip returns an error. A read of a stream from a different offset also
 // verifies the zip, because it reads the skipped bytes. A read of a file from a
 // different offset relies on the file's metadata, which shows that the file hasn't
-// changed since it was verified. The metadata doesn't reveal disk corruption. The next
-// full response after hashAge detects disk corruption.
+// changed since it was verified. The metadata doesn't reveal disk corruption, but the
+// next full response after hashAge does.
 type content struct {
 	ctx  context.Context //nolint:containedctx // the context of the only request that reads the content
 	size int64
@@ -79,10 +79,10 @@ func (s *Server) content(ctx context.Context, t storedPackage) (*content, error)
 	return c, nil
 }
 
-// repositoryHas reports whether the repository contains a zip or can't be queried. The
-// store contains the zips of all repositories. Without this check, a release that
-// merely lists the digest of a zip in a different repository would make that zip
-// readable. Each zip is checked once, and only if access is restricted.
+// repositoryHas reports whether the repository contains a zip. If the repository can't
+// be queried, it returns true. The store contains the zips of all repositories. Without
+// this check, a release could make a zip in a different repository readable by listing
+// its digest. Each zip is checked once, and only if access is restricted.
 func (s *Server) repositoryHas(ctx context.Context, t storedPackage) bool {
 	key := contentKey{repository: t.repo.String(), reference: t.zip.Digest.String()}
 	if _, known := s.owned.Lookup(key); known || s.options.Rules().AllowAll() {

@@ -21,7 +21,8 @@ const (
 )
 
 // describeHome returns the content of the home page. Dates and pending versions are
-// included only if they are cached, because they require a request for each provider.
+// included only if they are cached, because fetching them requires a request for each
+// provider.
 func (s *Server) describeHome(x *exchange) (none page.Home, err error) {
 	// 1. Parse the request.
 	matches, number, err := x.search()

@@ -38,7 +38,7 @@ func (s *Server) describeProviders(x *exchange) (none api.Providers, err error) 
 	return found, nil
 }
 
-// describeModules is the same for modules.
+// describeModules is the variant of describeProviders for modules.
 func (s *Server) describeModules(x *exchange) (none api.Modules, err error) {
 	p, err := s.describeList(x, true)
 	if err != nil {

@@ -117,12 +117,10 @@ func (s *Server) moduleRelease(x *exchange, d assessed) api.ModuleRelease {
 	return r
 }
 
-// renderVersion renders the page of a version of a provider.
 func (s *Server) renderVersion(f page.Frame, x *exchange, d assessed, number int) ([]byte, error) {
 	return f.Version(page.Version{Version: s.version(x, d), Promote: d.promote()}, number)
 }
 
-// renderModuleVersion renders the page of a version of a module.
 func (s *Server) renderModuleVersion(f page.Frame, x *exchange, d assessed, _ int) ([]byte, error) {
 	return f.ModuleVersion(page.ModuleVersion{ModuleRelease: s.moduleRelease(x, d), Published: d.summary.Published, Promote: d.promote()})
 }

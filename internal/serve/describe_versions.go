@@ -121,7 +121,6 @@ func (s *Server) moduleVersion(x *exchange, found summary) api.ModuleVersion {
 	return v
 }
 
-// renderProvider renders the page of a provider.
 func (s *Server) renderProvider(f page.Frame, x *exchange, p versionPage, number int) ([]byte, error) {
 	position, err := paginate(number, len(p.known.versions), versionsOnPage)
 	if err != nil {
@@ -130,7 +129,6 @@ func (s *Server) renderProvider(f page.Frame, x *exchange, p versionPage, number
 	return f.Provider(page.Provider{Provider: s.provider(x, p), Lock: s.newestLock(x, p.known), Waiting: x.waiting(p), Held: s.held(x)}, position)
 }
 
-// renderModule renders the page of a module.
 func (s *Server) renderModule(f page.Frame, x *exchange, p versionPage, number int) ([]byte, error) {
 	position, err := paginate(number, len(p.known.versions), versionsOnPage)
 	if err != nil {
@@ -208,9 +206,10 @@ func collectionOf(a provider.Address) string {
 	return "providers"
 }
 
-// installation returns the CLI configuration for installing a provider or module from this
-// server. It is empty for a published host, which requires no configuration, and for a
-// provider whose host has a port, which network mirrors don't support.
+// installation returns the CLI configuration for installing a provider or module from
+// this server. It is empty for a published host, which requires no configuration. It is
+// also empty for a provider whose host has a port, because network mirrors don't
+// support ports.
 func (q query) installation(base *url.URL) string {
 	switch {
 	case q.as != "" || !q.isModule() && strings.Contains(string(q.shown.Host), ":"):

@@ -20,7 +20,7 @@ type Events struct {
 	// cached.
 	OnLookup func(what string, hit bool)
 	// OnFailure is called for each failed request to a repository. kind is one of nine
-	// labels. Clients might have received stale data.
+	// labels. Despite the failure, clients might have received stale data.
 	OnFailure func(kind string, err error)
 	// OnPull is called for each event of a pull from an origin registry.
 	OnPull func(pullthrough.Event)
@@ -52,7 +52,7 @@ type RequestEvent struct {
 	// Err is the error with which the request failed, or nil.
 	Err error
 	// Refused is the label of the reason the request was rejected, such as "token". It
-	// has one of about ten values, and is empty if the client is not at fault.
+	// is one of about ten labels, or empty if the client is not at fault.
 	Refused string
 }
 

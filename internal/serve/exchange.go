@@ -49,9 +49,9 @@ type exchange struct {
 	showError func(status int, text string)
 }
 
-// writer counts the bytes of a response and sets a deadline for each write, so a
-// download can take hours as long as the client keeps reading. writer sends the status
-// with the first byte, so the status can be changed until then.
+// writer counts the bytes of a response. It sets a deadline for each write, so a
+// download can take hours as long as the client keeps reading. It sends the status with
+// the first byte, so the status can be changed until then.
 type writer struct {
 	http.ResponseWriter
 	control *http.ResponseController

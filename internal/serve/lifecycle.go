@@ -23,8 +23,8 @@ const (
 	// maxStreams limits the number of concurrent requests on an HTTP/2 connection.
 	maxStreams = 100
 	// DefaultMaxConnections is several times the number of connections that an office
-	// or a fleet of runners typically opens. This number of connections uses about 180
-	// MB of memory.
+	// or a fleet of runners typically opens. That many connections use about 180 MB of
+	// memory.
 	DefaultMaxConnections = 4096
 	// defaultShareQuarters is the default for MaxPerAddress, in quarters of
 	// MaxConnections. It is high, because many clients can share the address of a NAT
@@ -155,7 +155,7 @@ func (w lineWriter) Write(p []byte) (int, error) {
 
 // TLSConfig returns a TLS configuration with a certificate chain and its key from PEM
 // files. The files are reloaded when they change. If reloading fails, the previous
-// certificate is still used, and failed, if not nil, is called.
+// certificate remains in use. In this case, failed is called if it is not nil.
 func TLSConfig(certFile, keyFile string, failed func(error)) (*tls.Config, error) {
 	parse := func(contents [][]byte) (*tls.Certificate, error) {
 		read, err := tls.X509KeyPair(contents[0], contents[1])

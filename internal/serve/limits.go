@@ -27,7 +27,7 @@ func newQuota(total int64, options ListenOptions) *quota {
 	}
 }
 
-// take reserves an amount for a client. Calling release returns the amount. ok is false
+// take reserves an amount for a client. Calling release frees the amount. ok is false
 // if the quota is exceeded. For the zero client, only the total is limited.
 func (q *quota) take(client netip.Prefix, amount int64) (release func(), ok bool) {
 	q.mu.Lock()
@@ -57,7 +57,7 @@ func (q *quota) inUse() int64 {
 	return q.used
 }
 
-// listener accepts connections, and closes connections that exceed the limit per
+// listener accepts connections and closes connections that exceed the limit per
 // address.
 type listener struct {
 	net.Listener

@@ -17,8 +17,8 @@ import (
 
 const (
 	// ownerAge is the maximum age of a cached [owner] or module list, unless
-	// Options.MaxAge is longer. The provider of a repository rarely changes, and a
-	// registry can have hundreds of repositories.
+	// Options.MaxAge is longer. It is long, because the provider of a repository rarely
+	// changes and a registry can have hundreds of repositories.
 	ownerAge = 10 * time.Minute
 	// reportAge is the maximum age of a cached check of a release, unless
 	// Options.MaxAge is longer.
@@ -146,9 +146,8 @@ func (rc *repositoryCache) readOwner(ctx context.Context, ref template.Reference
 	return o, err
 }
 
-// newest returns the version that is installed by default. It is the newest version
-// that is not a pre-release. If all versions are pre-releases, it is the newest
-// pre-release.
+// newest returns the version that is installed by default. This is the newest version
+// that is not a pre-release or, if all versions are pre-releases, the newest version.
 func newest(versions []provider.Version) string {
 	for _, v := range versions {
 		if !v.Prerelease() {

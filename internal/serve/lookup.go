@@ -21,12 +21,13 @@ import (
 // maxTag is the maximum length of a tag in a registry.
 const maxTag = 128
 
-// listAge is the maximum age of an index that is needed only for a list of versions. A
-// provider can have hundreds of versions, and their signatures rarely change.
+// listAge is the maximum age of an index that is needed only for a list of versions. It
+// is long, because a provider can have hundreds of versions, whose signatures rarely
+// change.
 const listAge = time.Hour
 
-// maxUnreadable limits the number of unreadable releases that are read, newest first,
-// to determine the provider or module in a repository.
+// maxUnreadable is the maximum number of unreadable releases that are read, starting
+// with the newest, to determine the provider or module in a repository.
 const maxUnreadable = 4
 
 // open returns the repositories that might contain a provider or module, in order of
@@ -128,7 +129,7 @@ func (rc *repositoryCache) tags(ctx context.Context, repo repository.Reader, max
 	})
 }
 
-// unannotated returns the address of releases without an annotation in a repository. The
+// unannotated returns the address of a repository's releases without an annotation. The
 // address is unknown unless the repository name determines it.
 func (rc *repositoryCache) unannotated(t repositoryTemplate, ref template.Reference) provider.Address {
 	addresses, _ := t.Match(ref)

@@ -60,8 +60,8 @@ func (s *Server) mirrorVersion(x *exchange) error {
 
 // zipHash returns the zh: hash of a package from the annotation in the index or, if the
 // index has no annotation, from the manifest. It omits the h1: annotation, because no
-// signature covers this annotation. A client with trust_all_hashes would write an h1:
-// hash to its lock file.
+// signature covers it. A client with trust_all_hashes would write an h1: hash to its
+// lock file.
 func (s *Server) zipHash(x *exchange, i index, p provider.Platform) (string, error) {
 	t, _ := i.Index.Target(p)
 	if zip, stated := t.Digest(); stated {

@@ -424,7 +424,7 @@ func TestModuleReleaseAPI(t *testing.T) {
 		return document[api.ModuleRelease](t, w.api(t, details+"/"+version))
 	}
 	got := release("1.0.0")
-	if got.Status != api.StatusComplete || got.Problem != "" || got.Module.Address != ownVPC || len(got.Documents) != 1 || got.Verdict == nil || got.Unverified != "" ||
+	if got.Status != api.StatusComplete || got.Problem != "" || got.Module.Address != ownVPC || len(got.Documents) != 1 || got.Signature == nil || got.Unverified != "" ||
 		got.Requirement != "module \"vpc\" {\n  source  = \"acme/vpc/aws\"\n  version = \"1.0.0\"\n}\n" {
 		t.Fatalf("got %+v", got)
 	}

@@ -37,7 +37,7 @@ const (
 // required. Durations and sizes that are zero use their defaults.
 type Options struct {
 	// From lists the repository templates in order of preference. The server uses the
-	// first repository that contains the provider, and skips repositories with a
+	// first repository that contains the provider. It skips repositories with a
 	// provider of the same name from another host. Open opens a repository.
 	From []template.Template
 	Open func(template.Reference) (repository.Reader, error)
@@ -48,8 +48,8 @@ type Options struct {
 	ModulesFrom []template.ModuleTemplate
 	OCIModules  bool
 	// Catalog lists the names of the repositories in a registry, like
-	// [repository.Catalog]. at refers to any repository in the registry. If nil, the
-	// server can't list repositories.
+	// [repository.Catalog]. at refers to any repository in the registry. If Catalog is
+	// nil, the server can't list repositories.
 	Catalog func(ctx context.Context, at template.Reference) ([]string, error)
 	// Providers returns the providers to list instead of the providers in registry
 	// catalogs. It is called again after MaxAge. If nil, the catalogs are used.

@@ -28,7 +28,7 @@ const (
 	// dateAge is the maximum age of a cached date. Dates don't change.
 	dateAge = 12 * time.Hour
 	// maxDates limits the number of dates that are requested for one list. Each date
-	// requires two requests, and is then cached.
+	// requires two requests and is then cached.
 	maxDates = 24
 	// maxConcurrentDates limits the number of concurrent requests for dates.
 	maxConcurrentDates = 8

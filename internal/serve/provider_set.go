@@ -13,9 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-// ownHost is the HOST element of links that refer to the set of the host to which the
-// request was sent. If a host follows, the link refers to the set of this published host.
-// In other paths, HOST is the host in the address.
+// ownHost is the HOST element of links to the set of the host that receives the request.
+// Links to the set of another published host contain ownHost followed by the host. In all
+// other paths, HOST is the host in the address.
 const ownHost = "-"
 
 // providerSet is a set of providers or modules: the repositories to read, and the aliases
@@ -23,8 +23,8 @@ const ownHost = "-"
 type providerSet struct {
 	from    []repositoryTemplate
 	aliases provider.Aliases
-	// as overrides the host of every address, and the host of stored releases is ignored.
-	// If empty, the host is taken from the request path.
+	// as, if not empty, replaces the host of every address, and the host of stored
+	// releases is ignored. Otherwise, the host comes from the request path.
 	as svchost.Hostname
 }
 
@@ -60,7 +60,7 @@ func (s *Server) setsOf(r *http.Request) providerSets {
 }
 
 // setsOfHost returns the sets of a published host. It always returns the same pointers
-// for a host, because caches use sets in keys.
+// for a host, because cache keys contain these pointers.
 func (s *Server) setsOfHost(h access.Host) providerSets {
 	var modules []template.ModuleTemplate
 	if h.Modules != (template.ModuleTemplate{}) {
@@ -137,8 +137,8 @@ func (s *Server) locate(x *exchange) error {
 	return nil
 }
 
-// cutOwnHost returns the host in the HOST element of a path, and reports whether the
-// element refers to the set of a published host. Only links contain such elements.
+// cutOwnHost returns the host in the HOST element of a path. In links, it also reports
+// whether the element refers to the set of a published host. See [ownHost].
 func cutOwnHost(element string, isLink bool) (host string, isPublished bool) {
 	if !isLink {
 		return element, false

@@ -59,9 +59,9 @@ func (s *Server) upstreamRelease(x *exchange) (upstreamRelease, cacheState, erro
 	return d, state, err
 }
 
-// pullDestination returns the repository to which a release is pulled. It is the
-// repository that contains other versions of the provider. If no repository contains
-// the provider, it is the last repository.
+// pullDestination returns the repository to which a release is pulled. This is the
+// repository that contains other versions of the provider or, if there is none, the
+// last repository.
 func (s *Server) pullDestination(ctx context.Context, q query) (template.Reference, error) {
 	candidates, err := s.repos.open(q)
 	if err != nil {

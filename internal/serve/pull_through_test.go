@@ -507,7 +507,7 @@ func TestPullThroughAge(t *testing.T) {
 		t.Errorf("versions (-want +got):\n%s", diff)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.0.1.json")).Archives[plan9.String()].URL
-	if !strings.Contains(link, "acme_rocket_1.0.1_is_held_back_until_"+start.Add(time.Hour).Format(time.RFC3339)+":_published_on_"+start.Add(-71*time.Hour).Format(time.RFC3339)+"/") {
+	if !strings.Contains(link, "acme_rocket_1.0.1_is_held_back_until_"+start.Add(time.Hour).Format(time.RFC3339)+"__because_it_was_published_on_"+start.Add(-71*time.Hour).Format(time.RFC3339)+"/") {
 		t.Errorf("got %s", link)
 	}
 	if got := w.get(t, archiveOf("1.0.1", plan9)); got.Code != http.StatusForbidden {
@@ -532,7 +532,7 @@ func TestPullThroughNoDate(t *testing.T) {
 		t.Errorf("got %v", versions)
 	}
 	link := document[archives](t, w.get(t, mirrored+"1.0.0.json")).Archives[plan9.String()].URL
-	if !strings.Contains(link, "1.0.0_is_held_back:_its_origin_has_no_publication_date") {
+	if !strings.Contains(link, "1.0.0_is_held_back__because_its_origin_has_no_publication_date") {
 		t.Errorf("got %s", link)
 	}
 }

@@ -26,7 +26,7 @@ func parseAddress(text string, isModule bool) (a, exact provider.Address, err er
 	return a, exact, err
 }
 
-// unknownAddress represents the address of a provider or module whose address is unknown.
+// unknownAddress returns the address that represents unknown addresses.
 func unknownAddress(isModule bool) provider.Address {
 	if isModule {
 		return module.Address{}.InRegistry()
@@ -34,7 +34,7 @@ func unknownAddress(isModule bool) provider.Address {
 	return provider.Address{}
 }
 
-// query is a request for a provider or module in a set on behalf of a caller.
+// query is a caller's request for a provider or module in a set.
 type query struct {
 	*providerSet
 	address provider.Address
@@ -44,8 +44,8 @@ type query struct {
 	// shown is the address that users write. For a published host, it differs from the
 	// address in the repositories.
 	shown provider.Address
-	// host is the HOST element of links: the host in the address, or [ownHost], which a
-	// published host can follow.
+	// host is the HOST element of links: the host in the address, or an element that
+	// starts with [ownHost].
 	host string
 	// caller is the sender of the request. The zero value can't read anything. byLink
 	// reports whether a signed link grants access.

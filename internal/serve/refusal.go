@@ -19,10 +19,10 @@ func (q query) mayRequest() bool {
 		slices.ContainsFunc(q.aliases, func(x provider.Alias) bool { return x.Requested.Match(q.address) })
 }
 
-// authorizationError returns nil if the caller has access to the stored address.
-// Otherwise, it returns a refusal, or err without the names of other providers. If
-// nothing was found and the caller has no access to the requested address, it returns a
-// refusal instead of a not-found error.
+// authorizationError returns a refusal if err is nil but the caller has no access to
+// the stored address. If err is a not-found error and the caller has no access to the
+// requested address, it also returns a refusal. Otherwise, it returns err without the
+// names of other providers.
 func (q query) authorizationError(stored provider.Address, err error) error {
 	switch {
 	case err == nil && !q.caller.MayRead(stored):
@@ -69,8 +69,8 @@ func isForeign(err error) bool {
 	return is || errors.Is(err, errForeignModule)
 }
 
-// aliasAdvice returns a recommendation to add an alias, or "" if no alias would allow
-// the release of the different provider.
+// aliasAdvice recommends adding an alias. It returns "" if no alias would allow the
+// release of the other provider.
 func aliasAdvice(err error) string {
 	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		if alias, ok := foreign.Alias(); ok {
@@ -80,7 +80,7 @@ func aliasAdvice(err error) string {
 	return ""
 }
 
-// foreignTo returns the address of the different provider that err reports.
+// foreignTo returns the address of the other provider that err reports.
 func foreignTo(err error) (stored provider.Address) {
 	if foreign, is := errors.AsType[*repository.ProviderMismatchError](err); is {
 		stored, _ = provider.ParseAddress(foreign.Provider)

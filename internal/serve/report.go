@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
@@ -46,7 +46,7 @@ func (rc *repositoryCache) report(ctx context.Context, q query, i index) (report
 		o.Template, _ = i.template.(template.Template)
 		o.Verify = func(ctx context.Context, release provider.Release) (provider.Verdict, error) {
 			verdict, err := rc.options.Verify(ctx, release)
-			r.Verdict = verdictOf(verdict, err)
+			r.Signature = signatureOf(verdict, err)
 			return verdict, cmp.Or(err, r.addAttestations(ctx, release))
 		}
 		found, err := verify.Repository(ctx, i.repo, []provider.Requirement{exact}, o)
@@ -69,8 +69,8 @@ func (rc *repositoryCache) report(ctx context.Context, q query, i index) (report
 	return r, err
 }
 
-// unreleased returns the decisions about a pending or denied version, and verifies the
-// signature of a pending version.
+// unreleased returns the decisions about a pending or denied version. It also verifies
+// the signature of a pending version.
 func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listing, v provider.Version, s summary) api.Assessment {
 	a, repo := known.subject, known.repo
 	if !a.IsModule() && s.stored.Host != "" {
@@ -81,7 +81,7 @@ func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listin
 		decisions := decisionsOf(records)
 		r := report{Assessment: api.Assessment{Decisions: decisions}, weight: 1024 + 2*longText*int64(len(decisions))}
 		if err == nil && s.Status == api.StatusPending {
-			r.Verdict = rc.pendingVerdict(ctx, repo, a, v)
+			r.Signature = rc.pendingSignature(ctx, repo, a, v)
 		}
 		return r, err
 	})
@@ -93,15 +93,15 @@ func (rc *repositoryCache) unreleased(ctx context.Context, q query, known listin
 	return r.Assessment
 }
 
-// pendingVerdict verifies the signature of a pending version. It returns nil if the
+// pendingSignature verifies the signature of a pending version. It returns nil if the
 // version can't be read. In this case, the status of the version describes the problem.
-func (rc *repositoryCache) pendingVerdict(ctx context.Context, repo repository.Reader, stored provider.Address, v provider.Version) *api.Verdict {
+func (rc *repositoryCache) pendingSignature(ctx context.Context, repo repository.Reader, stored provider.Address, v provider.Version) *api.Signature {
 	source := oci.NewPending(func(provider.Address) (repository.Reader, error) { return repo, nil })
 	release, err := source.Release(ctx, stored, v)
 	if err != nil {
 		return nil
 	}
-	return verdictOf(rc.options.Verify(ctx, release))
+	return signatureOf(rc.options.Verify(ctx, release))
 }
 
 // problem returns the first error in the findings, or "" if they contain no error.
@@ -115,12 +115,11 @@ func (r *report) problem() string {
 }
 
 // decisionsOf converts recorded decisions for the API.
-func decisionsOf(records []repository.DecisionRecord) (decisions []api.Decision) {
+func decisionsOf(records []repository.DecisionRecord) (decisions []description.Decision) {
 	for _, r := range records {
-		decisions = append(decisions, api.Decision{
-			Kind: r.Kind, Verdict: short(r.Verdict), Gate: short(r.Gate), Reason: clip(r.Reason, longText), By: short(r.By),
-			Time: r.Time.UTC().Truncate(time.Second), Key: r.Key, Foreign: r.Foreign,
-		})
+		d := description.NewDecision(r)
+		d.Verdict, d.Gate, d.Reason, d.By = short(d.Verdict), short(d.Gate), clip(d.Reason, longText), short(d.By)
+		decisions = append(decisions, d)
 	}
 	return decisions
 }
@@ -138,28 +137,22 @@ func (r *report) addAttestations(ctx context.Context, release provider.Release) 
 	return err
 }
 
-// verdictOf converts a verdict for the API. It returns nil if a different error
-// prevented the verification of the signature.
-func verdictOf(v provider.Verdict, err error) *api.Verdict {
+// signatureOf converts a verdict for the API. It returns nil if an error other than a
+// rejection prevented the verification.
+func signatureOf(v provider.Verdict, err error) *api.Signature {
 	refused, isRefused := errors.AsType[*trust.RefusedError](err)
-	if err != nil && !isRefused {
+	described := description.NewSignature(v)
+	if err != nil && !isRefused || described == nil {
 		return nil
 	}
-	result := &api.Verdict{State: string(v.Trust), Text: v.String()}
+	s := &api.Signature{Signature: *described, Text: v.String(), Signer: short(v.Signer)}
 	if v.Reason != "" {
-		result.Text += " (" + v.Reason + ")"
-	}
-	result.Signer = short(v.Signer)
-	if v.Fingerprint != "" {
-		result.Keys = []string{v.Fingerprint}
-	}
-	if v.Warning != "" {
-		result.Warnings = []string{v.Warning}
+		s.Text += " (" + v.Reason + ")"
 	}
 	if isRefused {
-		result.Refused = refused.Problem
+		s.Refused = refused.Problem
 	}
-	return result
+	return s
 }
 
 // findingsOf returns the findings about a release, and the number of omitted findings.
@@ -260,8 +253,8 @@ func (s *summary) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// incomplete returns a description of the problem if blobs of a release are missing. If
-// no blobs are missing, it returns "".
+// incomplete describes the problem if blobs of a release are missing. Otherwise, it
+// returns "".
 func (s *summary) incomplete(missing []string) string {
 	var platforms, names []string
 	for _, p := range s.packages {

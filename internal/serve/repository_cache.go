@@ -15,7 +15,7 @@ import (
 // index.
 type repositoryCache struct {
 	options Options
-	// opened contains the repositories that have responded. They are kept so that their
+	// opened contains the repositories that have responded. They are kept so that
 	// tokens and connections can be reused.
 	opened    memo.Memo[key, []candidate]
 	listings  *cache[string, taggedVersions]
@@ -49,9 +49,9 @@ type key struct {
 	platform provider.Platform
 }
 
-// contentKey identifies a tag or a blob in a repository. All queries for providers share
-// the cached index of a tag, and so do all queries for modules, but each query checks the
-// provider or module.
+// contentKey identifies a tag or a blob in a repository. All queries for providers
+// share the cached index of a tag, and so do all queries for modules. Each query then
+// checks the provider or module.
 type contentKey struct {
 	repository, reference string
 	isModule              bool
@@ -84,7 +84,7 @@ type candidate struct {
 	repo     repository.Reader
 	// subject is the address of the provider or, for a module, its [provider.ModuleAddress].
 	subject provider.Address
-	// unannotated is the address of releases without an annotation in the repository.
+	// unannotated is the address of the repository's releases without an annotation.
 	unannotated provider.Address
 }
 

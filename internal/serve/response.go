@@ -120,8 +120,8 @@ func (x *exchange) respondJSON(document any, s cacheState) error {
 	return nil
 }
 
-// setCacheHeaders sets the headers that describe the age of a response, and records the age
-// for the log.
+// setCacheHeaders sets the headers that describe the age of a response. It also records
+// the age for the log.
 func (x *exchange) setCacheHeaders(s cacheState) {
 	x.event.Age, x.event.Stale = s.age, s.stale
 	h := x.Header()

@@ -91,8 +91,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Probes returns a handler that serves the same requests without limits on clients. Use
-// it for a listener that clients can't reach.
+// Probes returns a handler that serves the same requests as the server but doesn't
+// limit concurrent requests. Use it for a listener that clients can't reach.
 func (s *Server) Probes() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.respond(s.exchange(w, r)) //nolint:contextcheck // the exchange contains the request and its context

@@ -10,6 +10,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -113,7 +114,8 @@ func summarize(i index, found repository.Inspection) summary {
 	return s
 }
 
-// notInstallable returns the problem of a release. The platform of a module is empty.
+// notInstallable describes the problem of a release that can't be installed on
+// platforms. The platform of a module is empty.
 func notInstallable(platforms []string) string {
 	return strings.TrimSuffix("cannot be installed on "+strings.Join(platforms, ", "), " on ")
 }
@@ -121,9 +123,9 @@ func notInstallable(platforms []string) string {
 // add adds the package for a platform, and the documents in its manifest.
 func (s *summary) add(i index, f repository.InspectedPackage) api.Package {
 	pkg := f.Package(i.subject, i.version)
-	p := api.Package{Filename: pkg.Filename, H1: pkg.H1, H1Unpacked: pkg.H1Unpacked}
-	if pkg.Platform != (provider.Platform{}) {
-		p.Platform = pkg.Platform.String()
+	p := api.Package{Package: description.NewPackage(pkg)}
+	if pkg.Platform == (provider.Platform{}) {
+		p.Platform = ""
 	}
 	stated, has := f.Target.Digest()
 	switch {
@@ -139,7 +141,7 @@ func (s *summary) add(i index, f repository.InspectedPackage) api.Package {
 		p.Problem = "index and manifest have different archive digests"
 	}
 	if f.Err == nil {
-		p.Digest, p.ZH, p.Size = pkg.Digest.String(), sums.ZH(pkg.Digest), pkg.Size
+		p.ZH = sums.ZH(pkg.Digest)
 		s.Size += pkg.Size
 		s.documents(&p, i, f.Manifest.Documents)
 	}
@@ -171,7 +173,9 @@ func (s *summary) documents(p *api.Package, i index, layers []ocispec.Descriptor
 
 // describe converts a document for the API. The document's media type is untrusted.
 func describe(d provider.Document) api.Document {
-	return api.Document{Name: d.Name, Kind: string(d.Kind), MediaType: short(d.MediaType), Digest: d.Digest.String(), Size: d.Size}
+	described := description.NewDocument(d)
+	described.MediaType = short(d.MediaType)
+	return api.Document{Document: described}
 }
 
 // dateOf returns the date on which the origin published a release, or nil if the index
@@ -204,7 +208,7 @@ func protocols(x artifact.Index) []string {
 // short truncates a string to shortText bytes.
 func short(s string) string { return clip(s, shortText) }
 
-// clip truncates a string to limit bytes, and removes invalid UTF-8.
+// clip truncates a string to limit bytes and removes invalid UTF-8.
 func clip(s string, limit int) string {
 	if len(s) > limit {
 		return strings.ToValidUTF8(s[:limit], "") + "…"

@@ -15,7 +15,7 @@ type timeouts struct {
 	// callers have stopped waiting. A late response is cached for the next caller.
 	detached time.Duration
 	// header is the time within which a client must send its request header. body is
-	// the time within which it must send a request body, which the server never reads.
+	// the time limit for a request body, which the server never reads.
 	header, body time.Duration
 	// write is how long a write to a client can block.
 	write time.Duration

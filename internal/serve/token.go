@@ -17,7 +17,8 @@ const anonymousToken = "-"
 
 const (
 	// tokenAge is the minimum lifetime of an archive link. A client that installs many
-	// providers requests all links first. It might resume a failed download much later.
+	// providers requests all links first, and might resume a failed download much
+	// later.
 	tokenAge = time.Hour
 	// tokenStep is the interval to which the expiry is rounded, so that all replicas
 	// return the same links for a few minutes.

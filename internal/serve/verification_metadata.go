@@ -32,8 +32,8 @@ type verificationMetadata struct {
 	zip             digest.Digest
 	sums, signature []byte
 	keys            []signingKey
-	// omitReason is the reason no client would install the package. The registry
-	// protocol omits the package unless omitReason is empty.
+	// omitReason is the reason no client would install the package. If omitReason is
+	// not empty, the registry protocol omits the package.
 	omitReason string
 }
 
@@ -110,8 +110,7 @@ func isInvalidContent(err error) bool {
 	return !isSize && (kind == provider.Unverified || kind == provider.Malformed)
 }
 
-// signedByPublisher returns e with the author's signature and keys, which are in the
-// artifact.
+// signedByPublisher returns e with the author's signature and keys from the artifact.
 func (e verificationMetadata) signedByPublisher(r provider.Release, verdict provider.Verdict) verificationMetadata {
 	listed, _ := r.Document(provider.KindSums)
 	if hasBlankLine(listed.Bytes) {
@@ -174,7 +173,7 @@ func hasBlankLine(document []byte) bool {
 }
 
 // splitKeys returns the readable armored blocks, one per signing key. Clients read only
-// the first block of a signing key, and fail if they can't read it.
+// the first block of a signing key and fail if they can't read it.
 func splitKeys(armored []byte, id string) []signingKey {
 	const begin, end = "-----BEGIN PGP PUBLIC KEY BLOCK-----", "-----END PGP PUBLIC KEY BLOCK-----"
 	var keys []signingKey
@@ -210,7 +209,7 @@ func dearmor(signature []byte) []byte {
 	return raw
 }
 
-// checkLikeClient verifies a signature as OpenTofu and Terraform do. It tries each key,
+// checkLikeClient verifies a signature as OpenTofu and Terraform do. It tries each key
 // and accepts expired keys and signatures. See
 // https://github.com/opentofu/opentofu/blob/v1.12.6/internal/getproviders/package_authentication.go.
 func checkLikeClient(document, signature []byte, keys []signingKey) error {

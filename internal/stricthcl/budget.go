@@ -228,8 +228,8 @@ func (s *syntax) join(t hclsyntax.Token) {
 		}
 		l.last += len(t.Bytes)
 	case hclsyntax.TokenCQuote, hclsyntax.TokenCHeredoc:
-		// Each joined piece is removed from the list of pieces, which moves all
-		// following pieces.
+		// When a joined piece is removed from the list of pieces, all following pieces
+		// move.
 		s.budget.joining += l.joins * l.parts
 		s.templates = s.templates[:len(s.templates)-1]
 	}

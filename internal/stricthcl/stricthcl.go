@@ -1,9 +1,10 @@
-// Package stricthcl reads files in HCL 2's native syntax or JSON syntax that contain
-// only values. Unknown and duplicate arguments are errors with a position in the file.
+// Package stricthcl reads files in HCL 2's native syntax or JSON syntax. It evaluates
+// values without variables or functions. Unknown and duplicate arguments are errors with
+// a position in the file.
 //
 // The package also limits the input of the HCL 1 and HCL 2 parsers ([CheckHCL1],
 // [Budget]). A few kilobytes of brackets can exhaust a parser's stack or keep the
-// parser busy for minutes, and each token requires hundreds of bytes of memory.
+// parser busy for minutes. Each token requires hundreds of bytes of memory.
 package stricthcl
 
 import (
@@ -105,7 +106,8 @@ func String(name string, expr hcl.Expression) (string, error) {
 }
 
 // Strings calls add with each string in a list and the string's position. The list must
-// not be empty. It returns the errors of all elements. They contain the argument's name.
+// not be empty. It returns the errors of all elements. The errors contain the
+// argument's name.
 func Strings(name string, expr hcl.Expression, add func(text string, at hcl.Range) error) error {
 	if value, diags := expr.Value(nil); !diags.HasErrors() && value.IsNull() {
 		return Errorf(expr.Range(), "%s is required", name)

@@ -100,9 +100,9 @@ type Result struct {
 	Published publish.Result
 	// Err is the reason the action failed, or nil if it succeeded.
 	Err error
-	// Undeleted is the reason that nothing is pruned or deleted in a registry, because it
-	// doesn't delete tags or manifests. Only the first result for the registry has it. The
-	// actions aren't failures. Their kind is [Hold].
+	// Undeleted explains that nothing is pruned or deleted in a registry, because the
+	// registry doesn't delete tags or manifests. It is set only in the first result for
+	// the registry. The actions have the kind [Hold] instead of failing.
 	Undeleted error
 	// Bytes is the total size of the zips that were sent.
 	Bytes int64

@@ -29,7 +29,7 @@ const maxMoves = 5
 // failed.
 var errNotRemoved = provider.Errorf(provider.Refused, "nothing is removed, because another action for the repository failed")
 
-// Apply performs the actions of a plan, and reports all actions to OnResult. A failed
+// Apply performs the actions of a plan and reports all actions to OnResult. A failed
 // action stops only the actions that depend on it: copies of its release, and removals
 // in its repository. A later run continues where an interrupted run stopped. If ctx is
 // canceled, Apply doesn't start any more releases and returns the context's error.
@@ -108,12 +108,12 @@ type applier struct {
 	opened    map[string]repository.Repository // by name; read-only
 	mu        sync.Mutex
 	histories map[string]*trust.SignerHistory
-	// explained contains the kinds of removals and the registries for which a result already
-	// explains that the registry doesn't delete tags or manifests.
+	// explained contains the pairs of removal kind and registry that a result has
+	// already reported. Such a result explains that the registry doesn't delete tags or
+	// manifests.
 	explained map[string]bool
 }
 
-// apply performs the actions of a unit.
 func (x *applier) apply(ctx context.Context, u unit) []Result {
 	if u.actions[0].Kind.phase() > 0 {
 		u.releases.Wait() // earlier units are already running, so this can't deadlock
@@ -282,7 +282,7 @@ func (x *applier) deny(ctx context.Context, repo repository.Repository, a Action
 	return err
 }
 
-// denial returns the denial because of which an action denies a version.
+// denial returns the denial on which an action of the kind [Deny] is based.
 func (x *applier) denial(ctx context.Context, a Action) (record repository.DecisionRecord, err error) {
 	if a.Source != "" {
 		record, denied, err := repository.ReadDenial(ctx, x.opened[a.Source], a.Version)

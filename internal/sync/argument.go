@@ -31,8 +31,8 @@ func position(r hcl.Range) string { return fmt.Sprintf("%s:%d", r.Filename, r.St
 
 // parseArguments calls the function in parse for each argument of a block, in file
 // order. It returns all errors, including errors for arguments without a function and
-// for missing required arguments. A required argument is not missing if its name is
-// misspelled. at is the range of the block.
+// for missing required arguments. It doesn't report a required argument as missing if
+// its name is misspelled. at is the range of the block.
 func parseArguments(block string, at hcl.Range, arguments hcl.Attributes, parse map[string]func(*hcl.Attribute) error, required ...string) error {
 	sorted := slices.SortedFunc(maps.Values(arguments), func(a, b *hcl.Attribute) int { return a.NameRange.Start.Byte - b.NameRange.Start.Byte })
 	var errs []error
@@ -88,8 +88,8 @@ func isTemplate(expr hcl.Expression) (found bool) {
 // hasTemplate reports whether a string contains the start of an HCL template.
 func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
 
-// unknown returns the error for an unknown word, and suggests the most similar known
-// word. problem describes the word.
+// unknown returns the error for an unknown word. The error suggests the most similar
+// known word. problem describes the word.
 func unknown(at hcl.Range, problem, word string, known []string) error {
 	if nearest, ok := text.Nearest(word, known); ok {
 		return stricthcl.Errorf(at, "%s; did you mean %q?", problem, nearest)

@@ -36,7 +36,7 @@ type targetFacts struct {
 	// the target is only a source of copies.
 	writes bool
 	tags   artifact.Tags
-	// unlisted reports whether the registry doesn't permit listing tags, so each
+	// unlisted reports whether the registry doesn't permit listing tags. If so, each
 	// release is checked.
 	unlisted bool
 	// record is the sync record. If the record is unknown, recordErr is the reason.
@@ -77,8 +77,8 @@ type decision struct {
 
 func (d decision) isComplete() bool { return len(d.undated) == 0 && len(d.unchecked) == 0 }
 
-// decide returns the actions for one provider, without I/O. [restrain] applies the
-// rules that span several providers.
+// decide returns the actions for one provider, without I/O. [applyRunLimits] applies
+// the rules that span several providers.
 func decide(f facts, r rules) decision {
 	d := decider{facts: f, rules: r, failures: map[string]bool{}, decision: decision{unchecked: map[int][]provider.Version{}}}
 	if f.err != nil {
@@ -116,7 +116,7 @@ type state struct {
 	tagged, pending, pruned, denied map[provider.Version]bool
 	// changed contains the versions whose release changes.
 	changed map[provider.Version]bool
-	// failed reports whether some facts are unknown, so nothing is pruned.
+	// failed reports whether some facts are unknown. If so, nothing is pruned.
 	failed bool
 }
 
@@ -155,7 +155,7 @@ func (d *decider) decideTarget(i int) {
 			s.changed[v] = true
 		}
 	}
-	// Denials travel with copies.
+	// Deny releases that the source of the copies denies.
 	for _, v := range newestFirst(s.tagged, s.pending) {
 		source := d.deniedIn(d.targets[i].from, v)
 		if s.changed[v] || source < 0 || s.denied[v] && !s.tagged[v] {
@@ -299,8 +299,8 @@ func (d *decider) selectFrom(i int, r Requirement, versions []provider.Version, 
 		mirror.Candidates{Versions: versions, Denied: denied, IsStored: isStored, Dates: d.dates})
 }
 
-// merge records that a requirement selects a version. If one requirement selects a
-// version, no other requirement holds it back.
+// merge records that a requirement selects a version. A version that one requirement
+// selects is not held back by other requirements.
 func merge(s selected, item mirror.Item, r Requirement, exact bool) selected {
 	if len(s.from) == 0 || item.Held == nil && item.Err == nil {
 		s.Item = item

@@ -9,9 +9,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// pruneTarget adds the actions for the unselected versions of a target. A version passes
-// through these states. It stays in the second and the third state for at least
-// KeepFor:
+// pruneTarget adds the actions for the unselected versions of a target. A version
+// passes through the following states, and stays in the second and third states for at
+// least KeepFor:
 //
 //	selected → unselected, with a date in the record → pruned, with a date in the record → deleted
 func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
@@ -49,8 +49,8 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 }
 
 // remove adds an action that removes a release, or a hold if the release can't be
-// removed yet. was describes what happened to the release at the time since. removed
-// describes the next step.
+// removed yet. was describes what happened to the release at the time in since, and
+// removed describes the next step.
 func (d *decider) remove(a Action, k Kind, was, removed string, since time.Time) {
 	was += dayOf(since)
 	if d.prune.Delete && !d.now.Before(since.Add(d.prune.KeepFor)) {
@@ -74,13 +74,13 @@ func (d *decider) removable(a Action, k Kind, was, removed string, since time.Ti
 var oldest = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // isPlausible reports whether a date in a sync record can be correct. Implausible dates
-// were written by a host with a wrong clock, and are treated as unknown.
+// were written by a host with a wrong clock. They are treated as unknown.
 func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.After(now) }
 
 // unselected returns the existing versions of a target that can be removed. Such a
-// version is neither denied nor pending, and is not one of the previous versions to
-// keep. No requirement selects it from the origin's versions or from the versions that
-// the target will have after this run.
+// version is neither denied, nor pending, nor one of the previous versions to keep. No
+// requirement selects it from the origin's versions or from the versions that the
+// target will have after this run.
 func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
 	// Versions that the target doesn't have yet don't displace existing versions.
@@ -132,9 +132,9 @@ func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[pro
 // declaration has no prune block.
 const defaultMaxDelete = 20
 
-// applyRunLimits applies the rules that span all actions of a shard, and sorts the
-// actions. problems reports whether files could not be read. order contains the names of
-// the targets.
+// applyRunLimits applies the rules that span all actions of a shard and sorts the
+// actions. problems reports whether files could not be read. order contains the names
+// of the targets.
 func applyRunLimits(actions []Action, d *Declaration, s Shard, problems bool, order []string) []Action {
 	originFailed := slices.ContainsFunc(actions, func(a Action) bool {
 		checked := a.Version != provider.Version{} && a.Source == "" // the check might have failed at the origin

@@ -94,8 +94,8 @@ func includes(c provider.Constraint, v provider.Version) bool {
 type Prune struct {
 	// Delete enables pruning. Otherwise, unselected releases are only reported.
 	Delete bool
-	// KeepPrevious is the number of unselected versions to keep. The newest versions
-	// that are older than the newest selected version are kept.
+	// KeepPrevious is the number of unselected versions to keep. These are the newest
+	// ones that are older than the newest selected version.
 	KeepPrevious int
 	// KeepFor is the minimum time for which a release must be unselected before it is
 	// pruned. It is also the minimum time between the release's pruning and its

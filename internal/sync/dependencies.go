@@ -12,14 +12,14 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// VersionDependencies returns the modules that versions of modules call, and passes errors
-// about versions to failed. See [module.FindVersionDependencies].
+// VersionDependencies returns the modules that versions of modules call. It passes
+// errors about versions to failed. See [module.FindVersionDependencies].
 type VersionDependencies func(of []module.Requirement, failed func(error)) (*module.Dependencies, error)
 
-// WithDependencies returns o with the modules in Wanted that other modules call, if the
-// settings of the calling modules include their dependencies. The calling versions are
-// those that [NewPlan] selects or, if isStored is set, those that [Stored] selects.
-// Errors are added to Problems.
+// WithDependencies returns o with additional modules in Wanted. These are the modules
+// that other modules in Wanted call, if the settings of the calling modules include
+// their dependencies. The calling versions are those that [NewPlan] selects or, if
+// isStored is set, those that [Stored] selects. Errors are added to Problems.
 func (o Options) WithDependencies(ctx context.Context, isStored bool, find VersionDependencies) (Options, error) {
 	// 1. Select the versions of the calling modules.
 	var of []module.Requirement

@@ -1,6 +1,6 @@
-// Package sync keeps OCI repositories in the state that a declaration describes: a file
-// that lists providers, version policies, target repositories, denials, and the rules
-// for removing old versions.
+// Package sync keeps OCI repositories in the state that a declaration describes. A
+// declaration is a file that lists providers, version policies, target repositories,
+// denials, and the rules for removing old versions.
 //
 //	sync = declaration + state of origins and repositories → plan → mirror, copy, deny, prune
 //

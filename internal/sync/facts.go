@@ -57,7 +57,6 @@ func (o Options) gather(ctx context.Context, w Wanted) (facts, []repository.Repo
 	return f, repos
 }
 
-// source returns the source for a provider or module.
 func (o Options) source(a provider.Address) provider.Source {
 	if a.IsRegistryModule() {
 		return o.Modules
@@ -65,7 +64,6 @@ func (o Options) source(a provider.Address) provider.Source {
 	return o.Source
 }
 
-// open opens the repository of a provider in a target.
 func (o Options) open(t Target, a provider.Address) (repository.Repository, error) {
 	ref, err := t.repository(a)
 	if err != nil {
@@ -122,8 +120,8 @@ func (o Options) readTarget(ctx context.Context, t *targetFacts, repo repository
 	return nil
 }
 
-// installable returns the tags without those of denied versions that point to an empty index,
-// because the registry doesn't delete tags.
+// installable returns the tags without those that point to an empty index. Denied
+// versions have such tags if the registry doesn't delete tags.
 func installable(ctx context.Context, repo repository.Repository, tags artifact.Tags) (artifact.Tags, error) {
 	for _, v := range tags.Denied() {
 		tag := artifact.Tag(v)
@@ -185,9 +183,9 @@ func (o Options) publish(ctx context.Context, from repository.Reader, to reposit
 	return done, err
 }
 
-// existing returns the declared platforms that a release has. It returns all declared
-// platforms if the release has none of them, or if the source can't list the release's
-// platforms. In both cases, publishing returns any error.
+// existing returns the declared platforms that a release has. If the release has none
+// of them, or if the source can't list platforms, existing returns all declared
+// platforms. In both cases, publishing reports any error.
 func (o Options) existing(ctx context.Context, a provider.Address, v provider.Version, declared []provider.Platform) []provider.Platform {
 	list := provider.CapabilitiesOf(o.Source).Platforms
 	if len(declared) == 0 || list == nil {

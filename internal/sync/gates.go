@@ -15,7 +15,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// readGates reads the gate blocks.
 func (d *Declaration) readGates(blocks []labeled) error {
 	var errs []error
 	for _, b := range blocks {
@@ -101,8 +100,8 @@ func (r *Result) gated(stopped map[string]string) {
 	stopped[r.Action.Repository] = r.Action.Reason
 }
 
-// refuse changes the result of an action whose release a gate has denied or held, so that
-// it isn't a failure.
+// refuse changes the result of an action so that it isn't a failure if a gate has
+// denied or held the release.
 func (r *Result) refuse() {
 	if denied, ok := errors.AsType[*repository.DeniedError](r.Err); ok && denied.Record.Gate != "" {
 		r.Published.Status, r.Published.Denial, r.Err = publish.Denied, &denied.Record, nil

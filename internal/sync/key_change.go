@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
-// KeyChange specifies what happens to a release from an origin registry if the key that
-// signed the previous version in the target has not signed the release. The empty value
-// is [KeyChangeHold].
+// KeyChange specifies what happens to a release from an origin registry if it isn't
+// signed with the key of the previous version in the target. The empty value is
+// [KeyChangeHold].
 type KeyChange string
 
 const (
@@ -43,9 +43,9 @@ func (k KeyChange) holding(gates gate.Gates) publish.Gates {
 	return keyGates{gates}
 }
 
-// keyGates holds releases whose signing key has changed, and asks the gates about all
-// other releases. A held release waits for an approval. Later releases are then compared with
-// it.
+// keyGates are gates that also hold releases whose signing key has changed. A held
+// release waits for an approval. Later releases are then compared with the approved
+// release.
 type keyGates struct{ gate.Gates }
 
 // Enforce implements [publish.Gates].

@@ -15,7 +15,7 @@ import (
 func (w Wanted) IsModule() bool { return w.Address.IsRegistryModule() }
 
 // ParseAddress parses the address of a provider or a module. The address of a module is
-// "HOST/NAMESPACE/NAME/SYSTEM". It is returned in the form of
+// "HOST/NAMESPACE/NAME/SYSTEM". It is returned in the format of
 // [module.Address.InRegistry]. Errors are of type *[provider.SyntaxError].
 func ParseAddress(s string) (provider.Address, error) {
 	if strings.Count(s, "/") < 3 {
@@ -36,8 +36,8 @@ func storedAs(a provider.Address, repository string) provider.Address {
 	return a
 }
 
-// Pattern matches addresses of providers, or addresses of modules. Only one of the
-// fields is set.
+// Pattern matches addresses of either providers or modules. Only one of the fields is
+// set.
 type Pattern struct {
 	Providers provider.Pattern
 	Modules   provider.ModulePattern

@@ -29,9 +29,9 @@ type Options struct {
 	Now func() time.Time
 	// Source provides the releases in all origin registries.
 	Source provider.Source
-	// Modules provides the versions of modules, and PublishModule publishes one of
-	// them. Their addresses have the form of [module.Address.InRegistry]. Both are
-	// required if modules are selected. See [module.MirrorOptions.PublishFunc].
+	// Modules provides the versions of modules, and PublishModule publishes a version.
+	// Module addresses have the form of [module.Address.InRegistry]. Both are required
+	// if modules are selected. See [module.MirrorOptions.PublishFunc].
 	Modules       provider.Source
 	PublishModule mirror.PublishFunc
 	// Open returns the repository that a reference refers to. It is called for the
@@ -47,8 +47,8 @@ type Options struct {
 	// TempDir is the temporary directory. If empty, the system's temporary directory is
 	// used.
 	TempDir string
-	// OnStart and OnResult, if not nil, are called when an action starts and when it is
-	// finished. OnStart can be called concurrently. OnResult is called sequentially, in
+	// OnStart, if not nil, is called when an action starts, possibly concurrently.
+	// OnResult, if not nil, is called with the result of each action, sequentially in
 	// the order of the plan.
 	OnStart  func(Action)
 	OnResult func(Result)

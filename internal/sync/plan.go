@@ -31,8 +31,8 @@ type Plan struct {
 	Shard Shard `json:"shard,omitzero"`
 	// CheckLevel is the name of the check level.
 	CheckLevel string `json:"check_level"`
-	// Actions contains the actions, sorted by provider, version, and target. Changes to
-	// sync records and removals follow the other actions for a provider.
+	// Actions contains the actions, sorted by provider, version, and target. For each
+	// provider, removals and changes to sync records come last.
 	Actions []Action `json:"items"`
 	// Summary counts the providers, unchanged releases, and actions.
 	Summary Summary `json:"summary"`
@@ -127,9 +127,9 @@ func (o Options) withDefaults() Options {
 }
 
 // CheckRepositories returns an error of kind [provider.Misuse] if two of the selected
-// providers and modules, or two targets, use the same repository, because they would
-// overwrite each other's tags. It also returns an error if the target of a module has
-// no template for modules.
+// providers and modules, or two targets, use the same repository. They would overwrite
+// each other's tags. It also returns an error if the target of a module has no template
+// for modules.
 func (d *Declaration) CheckRepositories(wanted []Wanted) error {
 	var errs []error
 	taken := map[string]string{}

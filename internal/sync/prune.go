@@ -54,8 +54,9 @@ func (x *applier) remove(ctx context.Context, u unit) []Result {
 	return results
 }
 
-// keep changes the result of an action that removes a version from a registry that doesn't
-// delete tags or manifests. This isn't a failure, because each run would fail again.
+// keep changes the result of an action that couldn't remove a version, because the
+// registry doesn't delete tags or manifests. The action isn't a failure, because
+// otherwise each run would fail.
 func (x *applier) keep(r *Result, registry string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -63,7 +64,7 @@ func (x *applier) keep(r *Result, registry string) {
 		x.explained[key] = true
 		r.Undeleted = r.Err
 	}
-	r.Action.Kind, r.Action.Reason, r.Err = Hold, r.Action.Reason+"; stays, because the registry does not delete it", nil
+	r.Action.Kind, r.Action.Reason, r.Err = Hold, r.Action.Reason+"; kept, because the registry does not delete it", nil
 }
 
 // updateRecord writes the dates of all actions for a repository to its sync record
@@ -84,7 +85,7 @@ func (x *applier) updateRecord(ctx context.Context, u unit, repo repository.Repo
 	}
 	for _, a := range actions {
 		if other := changedTag(tags, a); other != "" {
-			return fmt.Errorf("the tag %s was added after the versions to remove were determined", other)
+			return fmt.Errorf("the tag %s was added after this run had selected versions to remove", other)
 		}
 	}
 	return repository.WriteSyncRecord(ctx, repo, func(r *artifact.SyncRecord) { x.edit(r, tags, actions) })
@@ -109,8 +110,8 @@ func changedTag(tags artifact.Tags, a Action) string {
 	return ""
 }
 
-// edit adds the dates of actions to a record, and deletes the dates of versions that
-// were deleted or are selected again. Dates that another run has added are kept.
+// edit adds the dates of actions to a record. It deletes the dates of versions that
+// were deleted or are selected again, and keeps dates that another run has added.
 func (x *applier) edit(r *artifact.SyncRecord, tags artifact.Tags, actions []Action) {
 	now := x.Now().UTC()
 	tagged, pruned := set(tags.Tagged()), set(tags.Pruned())

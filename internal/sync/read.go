@@ -68,7 +68,7 @@ type plain struct {
 // Read reads a declaration. If the file name ends in ".json", the declaration must use
 // HCL 2's JSON syntax. Otherwise, it must use the native syntax. env looks up
 // environment variables, like [os.LookupEnv]. Errors about the content have the kind
-// [provider.Malformed] and report all problems with their positions, except that syntax
+// [provider.Malformed]. They report all problems with their positions, although syntax
 // errors hide other problems. Read also returns file system errors.
 func Read(path string, env func(string) (string, bool)) (*Declaration, error) {
 	data, err := bounded.ReadFile(path, maxFile)

@@ -21,13 +21,14 @@ import (
 type Settings struct {
 	// Versions is the constraint that selects versions.
 	Versions provider.Constraint
-	// Latest is the maximum number of selected versions, newest first. If zero, all
-	// matching versions are selected.
+	// Latest is the maximum number of versions that are selected, starting with the
+	// newest. If zero, all matching versions are selected.
 	Latest int
 	// None selects no versions. It is set if the argument latest is 0.
 	None bool
-	// PerMinor is the maximum number of selected versions per minor version, newest
-	// first. It is applied before Latest. If zero, the number is not limited.
+	// PerMinor is the maximum number of versions that are selected per minor version,
+	// starting with the newest. It is applied before Latest. If zero, the number is not
+	// limited.
 	PerMinor int
 	// PreReleases also selects a pre-release if its final release meets Versions.
 	PreReleases bool
@@ -197,8 +198,8 @@ func readAliases(a *hcl.Attribute) (provider.Aliases, error) {
 	return list(a, provider.ParseAlias)
 }
 
-// readTargetNames reads the names of targets, and stores them in the order of the
-// target blocks.
+// readTargetNames reads the names of targets and stores them in the order of the target
+// blocks.
 func readTargetNames(d *Declaration, a *hcl.Attribute, into *Settings) error {
 	var known []string
 	for _, t := range d.Targets {
@@ -250,7 +251,6 @@ func (d *Declaration) readSettings(f file) (err error) {
 	return err
 }
 
-// readBlocks reads the provider or module blocks.
 func (d *Declaration) readBlocks(kind string, blocks []labeled) error {
 	seen := map[Pattern]int{}
 	var errs []error
@@ -295,10 +295,10 @@ func (d *Declaration) readBlock(kind string, at hcl.Range, arguments hcl.Attribu
 	return b, parseArguments(kind, at, arguments, read)
 }
 
-// Settings returns the settings of a provider or module. Each argument is read from the
-// most specific block that contains the argument. From most to least specific, these are
-// the block with the address, blocks with patterns such as HOST/NAMESPACE/* and
-// HOST/*/*, and the defaults block.
+// Settings returns the settings of a provider or module. Each argument comes from the
+// most specific block that contains it. The block with the address comes first, then
+// blocks with patterns such as HOST/NAMESPACE/* and HOST/*/*, and then the defaults
+// block.
 func (d *Declaration) Settings(a provider.Address) Settings {
 	s, _ := d.resolve(a)
 	return s

@@ -85,8 +85,8 @@ func (o Options) stored(ctx context.Context, w Wanted) (versions []provider.Vers
 	return versions, from, errors.Join(problems...)
 }
 
-// Import returns the repository of a provider or module in its first target, and sets
-// the options for importing its versions from a bundle. For a module, a is a
+// Import returns the repository of a provider or module in its first target. It also
+// sets the options for importing versions from a bundle. For a module, a is a
 // [provider.ModuleAddress] with the module's registry address instead of a repository.
 func (d *Declaration) Import(a provider.Address, p trust.Policy, o *publish.Options) (to template.Reference, err error) {
 	stored := a

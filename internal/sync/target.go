@@ -219,7 +219,7 @@ func nativeExpression(a *hcl.Attribute) (hclsyntax.Expression, error) {
 	return expr, nil
 }
 
-// checkExpression accepts only text, lists, and function calls. Loops could run
+// checkExpression accepts only text, lists, and function calls, because loops could run
 // indefinitely.
 func checkExpression(expr hclsyntax.Expression) (found error) {
 	_ = hclsyntax.VisitAll(expr, func(n hclsyntax.Node) hcl.Diagnostics {

@@ -82,10 +82,10 @@ func (d *Declaration) Wanted(ctx context.Context, find RootDependencies) (wanted
 	return wanted, problems
 }
 
-// withoutSecrets removes the content of a file from an error about the file. It keeps
-// the content if the file is in the directory of the declaration or in the current
-// directory. Otherwise, a declaration in a pull request could print a secret of the job
-// that checks it.
+// withoutSecrets removes the content of a file from an error about the file, because a
+// declaration in a pull request could print a secret of the job that checks the
+// declaration. If the file is in the directory of the declaration or in the current
+// directory, the content is kept.
 func (d *Declaration) withoutSecrets(path string, err error) error {
 	if _, unread := errors.AsType[*fs.PathError](err); unread || catalog.IsIn(filepath.Dir(d.Path), path) || catalog.IsIn(".", path) {
 		return err

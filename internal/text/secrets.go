@@ -54,9 +54,9 @@ func (s Secrets) Text(text string) string {
 	return b.String()
 }
 
-// common returns the length of the prefix of text that contains a prefix of form, and
-// the length of the latter. If percent is true, text is part of a URL, in which any byte
-// can be escaped, because programs don't agree on the bytes that must be.
+// common compares the starts of text and form. It returns the length of their common
+// prefix in text and in form. If percent is true, text is part of a URL. Any byte of a
+// URL can be escaped, because programs don't agree on the bytes that must be.
 func common(text, form string, percent bool) (n, of int) {
 	for n < len(text) && of < len(form) {
 		b, size := text[n], 1

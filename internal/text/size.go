@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// units lists the units of sizes, in bytes. A unit precedes all units that are suffixes
-// of its name.
+// units lists the units of size, each with its number of bytes. A unit precedes all
+// units that are suffixes of its name.
 var units = []struct {
 	name  string
 	bytes float64

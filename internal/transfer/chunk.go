@@ -78,8 +78,8 @@ func (p *chunk) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// wait waits for unread bytes, and returns the number of received bytes and the error
-// at the end.
+// wait waits for unread bytes. It returns the number of received bytes and the error at
+// the end.
 func (p *chunk) wait() (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,7 +105,7 @@ func (p *chunk) end() {
 	}
 }
 
-// Close waits until fill has returned, and releases all blocks.
+// Close waits until fill has returned and releases all blocks.
 func (p *chunk) Close() error {
 	p.end()
 	p.release(len(p.blocks))

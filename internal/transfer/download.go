@@ -79,7 +79,7 @@ func (d Downloader) openZip(ctx context.Context, at *url.URL, header http.Header
 	return &boundedBody{d.resumable(ctx, at, header, resp, size), artifact.MaxZipSize}, size, nil
 }
 
-// get requests an archive, and returns a response with status 200.
+// get requests an archive and returns a response with status 200.
 func (d Downloader) get(ctx context.Context, at *url.URL, header http.Header) (*http.Response, error) {
 	req, err := archiveRequest(ctx, at, header)
 	if err != nil {

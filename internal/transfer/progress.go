@@ -1,5 +1,5 @@
-// Package transfer transfers large content. It reports progress ([Start], [Watch]),
-// repeats transfers ([Retrier]), and reads content by HTTP ranges, either in several
+// Package transfer transfers large content. It reports progress ([Start], [Watch]) and
+// repeats transfers ([Retrier]). It uses HTTP ranges to read content in several
 // parallel parts ([RangeReader]) or from the offset at which a response was interrupted
 // ([ResumedBody]). It also runs both sides of a copy concurrently ([Copy], [Pipe]).
 package transfer

@@ -237,7 +237,7 @@ func (r *RangeReader) reportRefusal(err error) {
 }
 
 // ReportMismatch reports that the content has the wrong digest. It returns true if the
-// content was read in parts, in which case reading a single stream might help.
+// content was read in parts, because reading a single stream might then help.
 func (r *RangeReader) ReportMismatch(why error) (parts bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

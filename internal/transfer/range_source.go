@@ -19,8 +19,9 @@ type RangeSource struct {
 	// Pause waits after the given number of failures.
 	Pause func(ctx context.Context, failed int, cause error) error
 	// OnRefused is called if the server does not support ranges, returned wrong
-	// content, or limits connections. In the last case, which is temporary, why is
-	// [ErrLimited]. The next content from the server should be read in one stream.
+	// content, or limits connections. If the server limits connections, which is
+	// temporary, the error is [ErrLimited]. The next content from the server should be
+	// read in one stream.
 	OnRefused func(why error)
 }
 
@@ -43,8 +44,8 @@ func (c RangeSource) pauser(ctx context.Context) func(int, error) error {
 	return func(failed int, cause error) error { return c.Pause(ctx, failed, cause) }
 }
 
-// asLimit returns [ErrLimited] for an error that means that the server limits requests,
-// and any other error unchanged. The next attempt then uses a single stream.
+// asLimit returns [ErrLimited] if an error means that the server limits requests, so
+// that the next attempt uses a single stream. It returns any other error unchanged.
 func asLimit(err error) error {
 	if httpclient.IsLimit(err) {
 		return ErrLimited

@@ -126,7 +126,7 @@ func (b *ResumedBody) resume(cause error) error {
 	return nil
 }
 
-// retry repeats the request while attempts are left, and returns the last error.
+// retry repeats the request while attempts are left and returns the last error.
 func (b *ResumedBody) retry(failure error) (io.ReadCloser, error) {
 	for httpclient.IsTransient(failure) {
 		if b.failed++; b.failed >= httpclient.MaxTries {

@@ -16,8 +16,8 @@ import (
 // requests in each attempt have separate limits.
 const MaxTries = 3
 
-// Retrier repeats transfers. The zero value pauses in the same way as the HTTP client,
-// and reports nothing.
+// Retrier repeats transfers. The zero value pauses like the HTTP client and reports
+// nothing.
 type Retrier struct {
 	// Backoff returns the pause after the given number of failures. If nil, the pause
 	// doubles after each failure.
@@ -83,9 +83,8 @@ func (r Retrier) wait(failed int, err error) time.Duration {
 	return backoff(failed)
 }
 
-// ExpiredError is a rejection in the middle of a transfer, which means that the token
-// has expired. The next attempt requests a new token. A second rejection is not
-// retried.
+// ExpiredError is a rejection in the middle of a transfer. It means that the token has
+// expired. The next attempt requests a new token. A second rejection is not retried.
 type ExpiredError struct{ Err error }
 
 func (e *ExpiredError) Error() string { return e.Err.Error() }

@@ -157,7 +157,7 @@ func (a *verification) mode(s reporter, contents packagezip.Contents) {
 		return
 	}
 	if problem := contents.ModeProblem(a.address.Type, s.platform); problem != "" {
-		s.addError("executable-mode", fmt.Sprintf("The zip can be installed, but not started: %s.", problem), finding.Remedy{Hint: "ask the author to create the zip on a Unix system; if the release is your own, publish a new version; until then, use exec or pull --layout unpacked, which make the executable of a zip without modes executable"})
+		s.addError("executable-mode", fmt.Sprintf("The zip can be installed, but not started: %s.", problem), finding.Remedy{Hint: "ask the author to create the zip on a Unix system; if the release is your own, publish a new version; until then, use exec or pull --layout unpacked, which set the missing file mode"})
 	}
 }
 

@@ -131,7 +131,7 @@ func (a *verification) checkListed(r provider.Release) {
 	}
 }
 
-// signature adds a finding about the signature, and returns the verdict.
+// signature adds a finding about the signature and returns the verdict.
 func (a *verification) signature(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	if a.options.Verify == nil || len(r.Packages) == 0 {
 		return provider.Verdict{}, nil
@@ -173,8 +173,8 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	return verdict, nil
 }
 
-// readReferrers reads the referrers of the index, and adds findings about unreadable
-// documents and unreadable attestations.
+// readReferrers reads the referrers of the index and adds findings about unreadable
+// documents and attestations.
 func (a *verification) readReferrers(ctx context.Context, found repository.Inspection) (repository.Referrers, error) {
 	s := a.about(provider.Platform{})
 	r, err := repository.ReadReferrers(ctx, a.repo, found.Digest)

@@ -26,7 +26,7 @@ type ManyOptions struct {
 	Done func(Report)
 }
 
-// Many verifies the releases that requirements select, and returns one report for each
+// Many verifies the releases that requirements select and returns one report for each
 // provider. It verifies the providers sequentially. If a provider fails, the other
 // providers are still verified.
 func Many(ctx context.Context, wanted []provider.Requirement, o ManyOptions) []Report {

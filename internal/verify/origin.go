@@ -23,7 +23,7 @@ func (a *verification) against(ctx context.Context, found repository.Inspection,
 	offered, zips, err := a.offered(ctx)
 	switch {
 	case errors.Is(err, provider.ErrVersionNotFound) || errors.Is(err, provider.ErrProviderNotFound):
-		s.addWarning("release-withdrawn", fmt.Sprintf("The origin registry has withdrawn version %s: %v.", a.version, err), finding.Remedy{Hint: "ask the author why; if the release is bad, delete its tag and use another version"})
+		s.addWarning("release-withdrawn", fmt.Sprintf("The origin registry has withdrawn version %s: %v.", a.version, err), finding.Remedy{Hint: "ask the author for the reason; if the release is bad, delete its tag and use another version"})
 		return nil
 	case err != nil && isContradictory(err):
 		s.addWarning("origin-unverified", fmt.Sprintf("The origin registry's content is inconsistent: %v.", err), finding.Remedy{Hint: "report the problem to the operators of the origin registry"})
@@ -80,9 +80,9 @@ func (a *verification) compareZips(found repository.Inspection, offered map[prov
 		case !found.HasPlatform(platform):
 			s.addWarning("platform-missing", fmt.Sprintf("The origin registry offers a package for %s that is missing from the repository.", platform), finding.Remedy{Command: a.fetch(" --platform " + platform.String())})
 		case !isOffered:
-			s.addWarning("platform-withdrawn", fmt.Sprintf("The origin registry no longer offers the package for %s.", platform), finding.Remedy{Hint: "ask the author why"})
+			s.addWarning("platform-withdrawn", fmt.Sprintf("The origin registry no longer offers the package for %s.", platform), finding.Remedy{Hint: "ask the author why the package was withdrawn"})
 		case f.Err == nil && f.Manifest.Zip.Digest != want:
-			s.addError("bytes-differ", fmt.Sprintf("The origin registry offers the zip %s, but the repository has %s: one of them is not the released zip.", want, f.Manifest.Zip.Digest),
+			s.addError("bytes-differ", fmt.Sprintf("The origin registry offers the zip %s, but the repository has %s, so one of them is not the released zip.", want, f.Manifest.Zip.Digest),
 				finding.Remedy{Hint: "compare both with the checksums that the author published; if the origin registry is right, replace the stored zip", Command: a.fetch(" --force")})
 		}
 	}

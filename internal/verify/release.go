@@ -75,7 +75,7 @@ func (s reporter) addWarning(code, message string, remedy finding.Remedy) {
 	s.add(finding.Warning, code, message, remedy)
 }
 
-// add counts a finding, and stores it unless the limit is reached.
+// add counts a finding and stores it unless the limit is reached.
 func (s reporter) add(severity finding.Severity, code, message string, remedy finding.Remedy) {
 	s.counts[severity]++
 	if len(s.findings) == maxOfRelease {
@@ -115,7 +115,7 @@ func (a *verification) promote(hint, flags string) finding.Remedy {
 }
 
 // mergeRemedies sets the same command for all findings about a release if one command
-// repairs them all. Otherwise, a user would run several commands, or delete a tag that
+// repairs them all. Otherwise, a user would run several commands or delete a tag that
 // --force replaces.
 func (a *verification) mergeRemedies() {
 	has := func(match func(finding.Finding) bool) bool { return slices.ContainsFunc(a.findings, match) }
@@ -197,7 +197,7 @@ func (a *verification) release(ctx context.Context) error {
 	return a.launch(ctx, release)
 }
 
-// index adds findings about the index, and reports whether it can be used.
+// index adds findings about the index and reports whether the index can be used.
 func (a *verification) index(found repository.Inspection, err error) (usable bool, failure error) {
 	s, tag := a.about(provider.Platform{}), artifact.Tag(a.version)
 	format := cmp.Or(found.CheckFormat(a.address), formatOf(err))

@@ -29,7 +29,7 @@ func Rules() []finding.Rule {
 		{Code: "referrer-unreadable", Means: "A referrer of the release cannot be read."},
 		{Code: "annotation-zh", Means: "The zh annotation doesn't match the zip's checksum."},
 		{Code: "annotation-h1", Means: "The h1 annotation doesn't match the zip's hash."},
-		{Code: "dependency-missing", Means: "A module calls a module of which the mirror contains no matching version."},
+		{Code: "dependency-missing", Means: "The mirror contains no matching version of a module that another module calls."},
 		{Code: "annotation-version", Means: "The version annotation does not match the tag."},
 		{Code: "annotation-protocols", Means: "The annotated plugin protocols are malformed, or differ from the protocols in the origin registry."},
 		{Code: "release-missing", Means: "The origin registry offers selected versions that are missing from the repository."},

@@ -1,5 +1,5 @@
 // Package verify checks the releases in an OCI repository without changing anything. It
-// finds content that is missing, damaged, or inconsistent, or that OpenTofu can't read,
+// finds missing, damaged, or inconsistent content, content that OpenTofu can't read,
 // releases whose signatures the policy doesn't accept, and differences from the origin
 // registry.
 //
@@ -33,8 +33,8 @@ const (
 // Options configures [Repository]. The zero value checks all releases that match the
 // requirements, but does not verify signatures.
 type Options struct {
-	// Latest is the maximum number of versions per requirement, newest first. If zero, all
-	// matching versions are checked.
+	// Latest is the maximum number of versions that are checked per requirement, starting
+	// with the newest. If zero, all matching versions are checked.
 	Latest int
 	// Deep reads every blob. It detects silent corruption and wrong h1 annotations.
 	Deep bool
@@ -48,8 +48,8 @@ type Options struct {
 	// without errors. If Launch returns an error, the release could not be checked. If
 	// nil, nothing is started.
 	Launch func(ctx context.Context, p provider.Package) (problem string, err error)
-	// Missing, if not nil, returns sentences about the calls in a module to modules that
-	// the mirror lacks, without final periods.
+	// Missing, if not nil, describes each call in a module to a module that the mirror
+	// lacks, in a sentence without a final period.
 	Missing func(ctx context.Context, module repository.Inspection, v provider.Version) ([]string, error)
 	// Origin is the source from which the releases were mirrored. If nil, releases are
 	// not compared with their origin.
@@ -121,10 +121,10 @@ type Report struct {
 // HasErrors reports whether a finding is an error.
 func (r *Report) HasErrors() bool { return r.Counts[finding.Error] > 0 }
 
-// Repository checks the releases in a repository that match the requirements, which
-// must be for the same provider. Each release is checked only once. If the tags can't
-// be listed or the context is canceled, Repository returns an error. The report then
-// contains the results so far.
+// Repository checks the releases in a repository that match the requirements. All
+// requirements must be for the same provider. Each release is checked only once. If the
+// tags can't be listed or the context is canceled, Repository returns an error. The
+// report then contains the results so far.
 func Repository(ctx context.Context, repo repository.Reader, wanted []provider.Requirement, o Options) (Report, error) {
 	report := Report{Counts: map[finding.Severity]int{}}
 	// 1. Check the tags, and the versions that the origin registry offers.

@@ -30,26 +30,26 @@ type DenyOptions struct {
 	Overwrite bool
 	// DryRun computes the result without writing anything.
 	DryRun bool
-	// copied, if not nil, is the denial of another repository, which is written even if the
-	// version doesn't exist.
+	// copied, if not nil, is a denial from another repository. Deny then writes the
+	// denial even if the version doesn't exist.
 	copied *repository.DecisionRecord
 }
 
-// Deny writes the version's denial tag, and then deletes the version's tag and pending tag.
-// Finally, it adds the denial to the referrers of the index (see [Result.RecordError]). As
-// long as the repository has the denial tag, the version is denied regardless of its
-// packages. The denial refers to the index. When the index has lost its last tag, a
-// registry can garbage-collect the index, but not the denial.
+// Deny writes the version's denial tag, and then deletes the version's tag and pending
+// tag. Finally, it adds the denial to the referrers of the index (see
+// [Result.RecordError]). As long as the repository has the denial tag, the version is
+// denied regardless of its packages. The denial refers to the index. After the index
+// has lost its last tag, a registry can garbage-collect the index, but not the denial.
 //
-// If the registry doesn't delete tags, the pending tag points to the denial (see
-// [Result.PendingTagError]), and the tag of the version doesn't change (see
-// [Result.VersionTagError]), unless Overwrite is set. The tag of a pruned version is also kept, because OpenTofu
-// ignores it. If a gate has denied the version, Deny replaces the denial, so that no
-// gate can revoke it. If a person has already denied the version, the existing denial
-// is kept, and if the version has neither its own tag nor a pending tag, the result is
-// [publish.Unchanged]. If a version is not pending, released, pruned, or denied, Deny
-// returns [provider.ErrVersionNotFound]. It also returns [ErrIncomplete],
-// *[repository.ConflictError], and errors from the repository.
+// If the registry doesn't delete tags, Deny points the pending tag to the denial. It
+// doesn't change the tag of the version unless Overwrite is set. See
+// [Result.PendingTagError] and [Result.VersionTagError]. Deny keeps the tag of a pruned
+// version, because OpenTofu ignores it. If the version is already denied, Deny keeps
+// the existing denial unless a different release is pending. If it keeps the denial and
+// the version has no tag, the status is [publish.Unchanged]. If the version is not
+// pending, released, pruned, or denied, Deny returns [provider.ErrVersionNotFound]. It
+// also returns [ErrIncomplete], *[repository.ConflictError], and errors from the
+// repository.
 func Deny(ctx context.Context, repo repository.Repository, a provider.Address, v provider.Version, o DenyOptions) (Result, error) {
 	d := denying{decision{repo, a, v}, o}
 	r, err := d.run(ctx)
@@ -100,8 +100,8 @@ func (d denying) run(ctx context.Context) (Result, error) {
 			return r, fmt.Errorf("writing the tag %s: %w", r.Tag, err)
 		}
 		r.Digest, r.Record.Digest = record.Descriptor.Digest, record.Descriptor.Digest
-		// After this delay, every run that checked for a denial before the denial was
-		// recorded has written its tag.
+		// During this delay, every run that checked for a denial before the tag was
+		// written finishes writing its own tag.
 		if err := bounded.Pause(ctx, d.repo.Capabilities().ConfirmDelay); err != nil {
 			return r, err
 		}
@@ -115,8 +115,8 @@ func (d denying) run(ctx context.Context) (Result, error) {
 	if err == nil && found.pending.Exists() {
 		r.PendingTagError, err = d.unstage(ctx, record, found.pending)
 	}
-	// 5. Keep the denial, and add it to the referrers list. The tags are deleted even if this
-	// fails, and the next run repeats it.
+	// 5. Keep the denial, and add it to the referrers list. If this step fails, the
+	// next run repeats it. The tags have been deleted already.
 	if err == nil {
 		r.RecordError = d.keep(ctx, record)
 	}
@@ -142,11 +142,12 @@ type deniable struct {
 	// pending and version are the releases that the pending tag and the version's tag
 	// point to. If a tag is missing, its release is the zero value.
 	pending, version repository.Inspection
-	// subject is the release that the denial refers to. If isAbsent is set, it is
-	// [artifact.EmptyIndex], which doesn't exist yet.
+	// subject is the release that the denial refers to. If isAbsent is set, subject is
+	// [artifact.EmptyIndex], which has not been pushed yet.
 	subject  repository.Inspection
 	isAbsent bool
-	// existing is the earlier denial if Deny keeps it, or nil. record is its manifest.
+	// existing is the earlier denial if Deny keeps it, or nil. record is the manifest
+	// of existing.
 	existing *repository.DecisionRecord
 	record   artifact.Blob
 }
@@ -161,7 +162,8 @@ func (d denying) inspect(ctx context.Context) (f deniable, err error) {
 	if f.version, err = repository.Inspect(ctx, d.repo, artifact.Tag(d.version), repository.DepthManifests); err != nil {
 		return f, err
 	}
-	// Another run that denies the version writes the denial before it deletes the tags.
+	// Check for a denial last, because another run writes its denial before it deletes
+	// the tags.
 	denied, err := asDenied(repository.CheckDenied(ctx, d.repo, d.version))
 	if err != nil {
 		return f, err
@@ -215,7 +217,7 @@ func (d denying) inspectPruned(ctx context.Context) (repository.Inspection, erro
 	return i, d.checkProvider(i, d.options.Aliases)
 }
 
-// pack creates the denial, and describes it in the result.
+// pack creates the denial and describes it in the result.
 func (d denying) pack(denial artifact.Decision, subject repository.Inspection, r *Result) (artifact.Referrer, error) {
 	r.Packages = subject.Packages(d.address, d.version)
 	if denial.Packages = artifact.PackageDigests(r.Packages); len(r.Packages) == 0 && d.options.copied != nil {
@@ -253,9 +255,9 @@ func (d denying) unpublish(ctx context.Context) (tagErr, err error) {
 	return d.remove(ctx, now)
 }
 
-// remove deletes a tag that clients install. If the registry doesn't delete tags, remove
-// overwrites the tag only if the user requests it, because OpenTofu still selects the version
-// and then fails.
+// remove deletes a tag that clients install. If the registry doesn't delete tags,
+// remove overwrites the tag only if Overwrite is set, because OpenTofu still selects an
+// overwritten version and then fails.
 func (d denying) remove(ctx context.Context, i repository.Inspection) (tagErr, err error) {
 	tagErr, err = d.deleteTag(ctx, i, repository.Inspection{})
 	if err != nil || !d.options.Overwrite || !errors.Is(tagErr, repository.ErrTagNotDeleted) {

@@ -6,8 +6,8 @@
 //	promote = pending-VERSION → the same index under VERSION                           Promote
 //	deny    = VERSION or pending-VERSION → denied-VERSION, which refers to the index   Deny
 //
-// A pending release is complete: it has an index, manifests, and blobs, which its tag
-// protects from the registry's garbage collection.
+// A pending release is complete: it has an index, manifests, and blobs. Its tag
+// protects this content from the registry's garbage collection.
 package approval
 
 import (
@@ -47,9 +47,9 @@ type Result struct {
 	From string
 	// PendingTagError is the reason the pending or pruned tag still exists, or nil if
 	// the tag doesn't exist. It wraps [repository.ErrTagNotDeleted] if the registry
-	// doesn't delete tags, [repository.ErrTagMoved] if another run has staged more packages,
-	// and [ErrPendingKept] if the pending tag of a denied version still points to the
-	// release.
+	// doesn't delete tags, and [repository.ErrTagMoved] if another run has staged more
+	// packages. It wraps [ErrPendingKept] if the pending tag of a denied version still
+	// points to the release.
 	PendingTagError error
 	// VersionTagError is the reason the tag of a denied version could not be deleted,
 	// or nil if the tag was deleted. As long as the tag exists, OpenTofu can install
@@ -64,17 +64,17 @@ type Result struct {
 // ErrNotPending is returned if the pending release doesn't exist.
 var ErrNotPending = provider.Errorf(provider.NotFound, "no such pending release")
 
-// ErrNothingToPromote is returned if a denied version has no pending, released, or pruned
-// release to promote. To revoke the denial, mirror the version again.
+// ErrNothingToPromote is returned if a denied version is neither pending, released, nor
+// pruned. To revoke the denial, mirror the version again.
 var ErrNothingToPromote = provider.Errorf(provider.NotFound, "the version is denied, and no tag is left to promote")
 
 // ErrIncomplete is returned if content of a pending or pruned release is missing or
 // damaged. To repair the release, stage or mirror it again.
 var ErrIncomplete = provider.Errorf(provider.Refused, "the release is incomplete")
 
-// ErrPendingKept is the reason that the pending tag of a denied version still points to the
-// release, because the registry neither deletes nor moves the tag. OpenTofu ignores the tag,
-// and the release can't be promoted, because its version is denied.
+// ErrPendingKept reports that the pending tag of a denied version still points to the
+// release, because the registry neither deletes nor moves the tag. OpenTofu ignores the
+// tag, and the release can't be promoted, because its version is denied.
 var ErrPendingKept = provider.Errorf(provider.Refused, "the registry neither deletes nor moves the tag")
 
 // decision identifies the release to promote or deny.
@@ -89,7 +89,7 @@ func (d decision) notPending() error {
 	return fmt.Errorf("%w: the tag %s does not exist", ErrNotPending, artifact.PendingTag(d.version))
 }
 
-// conflict returns an error that prevents the decision for the given reasons.
+// conflict returns an error with the reasons against the decision.
 func (d decision) conflict(reasons ...string) *repository.ConflictError {
 	return &repository.ConflictError{Release: d.address.String() + " " + d.version.String(), Reasons: reasons}
 }

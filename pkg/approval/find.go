@@ -10,10 +10,10 @@ import (
 )
 
 // Find returns the newest pending version that meets a requirement. If no pending
-// version meets the requirement, Find returns the newest denied version that meets it
-// or, if no such version exists, the zero value. Use Find to explain why a version is
-// missing. Find reads only the tag list and the record of a denial, so the entry has no
-// digest and no platforms. It returns errors from the repository.
+// version meets it, Find returns the newest denied version that meets it. If no denied
+// version meets it either, Find returns the zero value. Use Find to explain why a
+// version is missing. Find reads only the tag list and the record of a denial, so the
+// entry has no digest and no platforms. It returns errors from the repository.
 func Find(ctx context.Context, repo repository.Reader, wanted provider.Requirement) (Entry, error) {
 	tags, err := repo.Tags(ctx)
 	if err != nil {

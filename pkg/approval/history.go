@@ -15,7 +15,7 @@ import (
 // History returns the recorded decisions about a version, oldest first. The version can
 // be released, pending, denied, or pruned. Otherwise, History returns
 // [provider.ErrVersionNotFound]. It also returns errors from [repository.Decisions].
-// For the fields of the records, see [Examine].
+// [Examine] describes the fields of the records.
 func History(ctx context.Context, repo repository.Reader, a provider.Address, v provider.Version) ([]repository.DecisionRecord, error) {
 	denial, denied, err := repository.ReadDenial(ctx, repo, v)
 	if err != nil {
@@ -49,8 +49,8 @@ func History(ctx context.Context, repo repository.Reader, a provider.Address, v 
 	return records, err
 }
 
-// Examine sets Key and Foreign in the records about a release, and removes statements,
-// signatures, and keys, which can be large. It changes the records in place.
+// Examine sets Key and Foreign in the records about a release. It removes statements,
+// signatures, and keys, because they can be large. It changes the records in place.
 func Examine(records []repository.DecisionRecord, repo repository.Reader, release provider.Release, index digest.Digest) []repository.DecisionRecord {
 	about := repository.About(repo, release, index)
 	for i := range records {

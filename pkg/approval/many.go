@@ -21,8 +21,8 @@ const maxRepositories = 8
 // ManyOptions configures [PromoteMany]. Open and Done are required.
 type ManyOptions struct {
 	PromoteOptions
-	// Latest is the maximum number of pending versions to promote per requirement,
-	// newest first. If zero, all matching versions are promoted.
+	// Latest is the maximum number of pending versions that are promoted per
+	// requirement, starting with the newest. If zero, all matching versions are promoted.
 	Latest int
 	// Open returns the repository of a provider.
 	Open func(a provider.Address) (repository.Repository, error)

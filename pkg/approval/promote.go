@@ -25,8 +25,8 @@ type PromoteOptions struct {
 	// run in a dry run.
 	Gates publish.Gates
 	// Reason and By record why and by whom the release was approved. Signer signs the
-	// record. If one of them is set, the decision is recorded, even if the version is
-	// already released. See [repository.Record].
+	// record. If any of these fields is set, the decision is recorded, even if the
+	// version is already released. See [repository.Record].
 	Reason, By string
 	Signer     artifact.Signer
 	// Aliases allows the repository to contain releases from other providers.
@@ -132,7 +132,8 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	return p.commit(ctx, r, release, pending, version)
 }
 
-// commit writes the tag of the version. Then it deletes the tags that it replaces.
+// commit writes the tag of the version. Then it deletes the pending, pruned, or denial
+// tag that the new tag replaces.
 func (p promotion) commit(ctx context.Context, r Result, release provider.Release, pending, version repository.Inspection) (Result, error) {
 	done, err := publish.Commit(ctx, p.repo, publish.Candidate{
 		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
@@ -161,8 +162,8 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 	return r, err
 }
 
-// confirm writes the tag of a restored version again if it is missing, because another run
-// that found the version pruned has deleted its index.
+// confirm writes the tag of a restored version again if the tag is missing. Another run
+// that still found the version pruned might have deleted the index.
 func (p promotion) confirm(ctx context.Context, pruned, version repository.Inspection) error {
 	if p.repo.Capabilities().AtomicTags {
 		return nil
@@ -240,7 +241,6 @@ func (p promotion) forgetPruning(ctx context.Context, i repository.Inspection) e
 	})
 }
 
-// inspectRelease inspects the release under a tag.
 func (p promotion) inspectRelease(ctx context.Context, tag string) (repository.Inspection, error) {
 	i, err := repository.Inspect(ctx, p.repo, tag, repository.DepthBlobs)
 	if err != nil {
@@ -303,7 +303,7 @@ func indexOf(i repository.Inspection) artifact.Blob {
 	return artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
 }
 
-// compare returns the status that promoting a pending release results in. The pending
+// compare returns the status after the promotion of a pending release. The pending
 // release must contain all content of the released version. If it does not, the reasons
 // list the differences that prevent the promotion.
 func compare(pending, version repository.Inspection) (publish.Status, []string) {

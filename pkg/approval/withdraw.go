@@ -11,11 +11,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// Withdraw denies a version in a repository because the repository that it was copied from
-// denies it, or because a declaration does. record is that denial. The new record contains
-// the same reason and person. If the repository doesn't have the version, a denial from
-// another repository is written anyway, so that no later run adds the version. If nothing
-// had to be written, denied is nil.
+// Withdraw denies a version in repo because the repository that it was copied from, or
+// a declaration, denies the version. record is the original denial. The new denial has
+// the same reason and person. If repo doesn't have the version, Withdraw still writes a
+// denial from another repository, so that no later run adds the version. If nothing had
+// to be written, denied is nil.
 //
 // If the tag of the version can't be deleted, the error wraps
 // [repository.ErrTagNotDeleted], because clients can still install the version. Withdraw

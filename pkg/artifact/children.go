@@ -8,7 +8,7 @@ import (
 
 // Children returns the descriptors of the manifests and blobs that a manifest or index
 // of any kind refers to. The blobs include the config. If a descriptor has no SHA-256
-// digest, its content can't be verified, and the error is a *[FormatError].
+// digest, its content can't be verified, so the error is a *[FormatError].
 func Children(data []byte) (manifests, blobs []ocispec.Descriptor, err error) {
 	doc, err := parseDocument(data)
 	if err != nil {

@@ -48,8 +48,8 @@ const (
 	deniedPrefix = "denied-"
 )
 
-// DeniedTag returns the tag of a version's denial: "denied-" and the [Tag] of the
-// version.
+// DeniedTag returns the tag of a version's denial: "denied-" followed by the [Tag] of
+// the version.
 func DeniedTag(v provider.Version) string { return deniedPrefix + Tag(v) }
 
 // Decision records a decision about a release. Its JSON form is the statement that is
@@ -59,8 +59,9 @@ type Decision struct {
 	// constants.
 	Kind    string `json:"kind"`
 	Verdict string `json:"verdict"`
-	// Gate identifies the gate that made the decision: its name, "@" (":" in earlier
-	// versions), and a hash of its command. It is empty for other kinds.
+	// Gate identifies the gate that made the decision as NAME@HASH, where HASH is a
+	// hash of the gate's command. Earlier versions wrote ":" instead of "@". Gate is
+	// empty for other kinds.
 	Gate string `json:"gate,omitempty"`
 	// Reason is free text. It is required unless the verdict is "allow".
 	Reason string `json:"reason,omitempty"`
@@ -124,9 +125,10 @@ func (d Decision) Repeats(other Decision) bool {
 		d.IsAbout(other)
 }
 
-// IsAbout reports whether a decision applies to the release of another decision in the
-// same repository: to its index, or to all of its zips. Therefore, a decision still applies
-// if documents are added to the release, but not to zips that are added.
+// IsAbout reports whether d applies to the release of other. Both must have the same
+// repository, provider, and version. They must also have the same index, or d must
+// cover all zips of other. So d still applies after documents are added to the release,
+// but not after zips are added.
 func (d Decision) IsAbout(other Decision) bool {
 	return d.Repository == other.Repository && d.Provider == other.Provider && d.Version == other.Version &&
 		(d.Index == other.Index || d.covers(other.Packages))
@@ -142,7 +144,7 @@ func (d Decision) covers(zips map[string]digest.Digest) bool {
 	return len(zips) > 0
 }
 
-// PackageDigests returns the Packages of a decision about a release.
+// PackageDigests maps platforms to the digests of their zips, as in [Decision].
 func PackageDigests(packages []provider.Package) map[string]digest.Digest {
 	zips := map[string]digest.Digest{}
 	for _, p := range packages {
@@ -192,9 +194,9 @@ func (d SignedDecision) Repack(index ocispec.Descriptor) (Referrer, error) {
 	return packDocuments(statement, index, map[string]string{annotationRecord: recordDecision}, more...)
 }
 
-// MayBeDecision reports whether an entry in a referrers list can be a decision of one of
-// the given kinds. Some registries list no annotations, so only the manifest shows what it
-// is.
+// MayBeDecision reports whether an entry in a referrers list can be a decision of one
+// of the given kinds. Some registries omit the annotations, so only the manifest shows
+// the kind of such an entry.
 func MayBeDecision(entry ocispec.Descriptor, kinds ...string) bool {
 	kind, _, _ := strings.Cut(entry.Annotations[ocispec.AnnotationTitle], "-")
 	return len(entry.Annotations) == 0 || isRecord(entry.ArtifactType, entry.Annotations, recordDecision) && slices.Contains(kinds, kind)
@@ -237,16 +239,16 @@ func ParseDecisionManifest(data []byte) (DecisionManifest, error) {
 }
 
 // IsLocalDecision reports whether a manifest contains a decision that has no meaning in
-// other repositories: a gate's, or an unsigned approval.
+// other repositories: a decision of a gate, or an unsigned decision that isn't a denial.
 func IsLocalDecision(manifest []byte) bool {
 	m, err := ParseDecisionManifest(manifest)
 	kind, _, _ := strings.Cut(m.Statement.Annotations[ocispec.AnnotationTitle], "-")
 	return err == nil && kind != DecisionDeny && (kind == DecisionGate || m.Signature.Digest == "")
 }
 
-// ParseDecision parses the statement of a decision. It doesn't validate the decision. A
-// statement with an expiry, which earlier versions of tofu-oci supported, is an error, so
-// that the decision doesn't become valid forever.
+// ParseDecision parses the statement of a decision. It doesn't validate the decision.
+// It rejects a statement with an expiry, which only earlier versions of tofu-oci
+// supported, because the decision would otherwise never expire.
 func ParseDecision(data []byte) (d Decision, err error) {
 	if len(data) > maxStatement {
 		return d, formatError("decision exceeds %d bytes", maxStatement)

@@ -20,8 +20,9 @@ func NewDocument(name, mediaType string, content []byte) provider.Document {
 	return d
 }
 
-// DocumentOf returns the document in a layer, with neither Bytes nor Content. sumsName
-// is the name of a document, usually SHA256SUMS, if its layer has no valid title.
+// DocumentOf returns the document in a layer, with neither Bytes nor Content. If the
+// layer has no valid title, DocumentOf uses the name sumsName, because the layer is
+// usually SHA256SUMS.
 func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	name := layer.Annotations[ocispec.AnnotationTitle]
 	if provider.CheckFilename(name) != nil {
@@ -32,7 +33,6 @@ func DocumentOf(layer ocispec.Descriptor, sumsName string) provider.Document {
 	return d
 }
 
-// classify returns the kind and the scope of a document.
 func classify(mediaType, name string) (provider.DocumentKind, provider.Scope) {
 	switch mediaType {
 	case MediaTypeSums:

@@ -14,8 +14,8 @@ type FormatError struct {
 	Artifact string
 	// Problem describes the problem with the content.
 	Problem string
-	// Missing is the part that programs for artifacts of any kind, such as oras, add only
-	// with a flag. It is empty for other problems.
+	// Missing is the part that the artifact lacks. Programs for artifacts of any kind,
+	// such as oras, add this part only with a flag. It is empty for other problems.
 	Missing Part
 }
 

@@ -17,10 +17,10 @@ const (
 // uncommonTypes are media types that registries with a list of allowed types refuse.
 var uncommonTypes = []string{MediaTypeSums, MediaTypeSignature, MediaTypeKeys}
 
-// Generic returns a manifest that contains only common media types, for registries that
-// refuse the types of m: the config has the type of an image's config, and checksums,
-// signatures, and keys are arbitrary bytes. Annotations contain the types that these
-// layers have in m. OpenTofu installs packages from both forms.
+// Generic converts a manifest for registries that refuse the media types of m. The
+// config gets the type of an image's config. The layers with checksums, signatures, and
+// keys get the type application/octet-stream. Their annotations contain the types that
+// they have in m. OpenTofu installs packages from both manifests.
 func Generic(m Blob) (Blob, error) {
 	var manifest ocispec.Manifest
 	if err := decode(m.Bytes, &manifest); err != nil {

@@ -24,11 +24,11 @@ type Options struct {
 	// annotation is omitted.
 	SourceURL string
 	// Provider is the ASCII address in the index's provider annotation. If empty, the
-	// address of the release is used. A release that extends a different provider's
-	// release keeps that provider's annotation. See [provider.Alias].
+	// address of the release is used. A release that extends another provider's release
+	// keeps the address of that provider. See [provider.Alias].
 	Provider string
 	// Annotations contains additional annotations of the index, or of a module's
-	// manifest. Annotations of an index that the format defines are ignored, and the date
+	// manifest. For an index, annotations that the format defines are ignored. The date
 	// of the release overrides the date annotation.
 	Annotations map[string]string
 	// Generic makes all manifests generic. See [Generic].
@@ -73,8 +73,7 @@ type Packed struct {
 
 // Pack builds the artifact of a release. All packages must have a size. Identical input
 // results in identical bytes, because everything is sorted and nothing depends on the
-// clock or the machine. The artifact of a module is a manifest, which is the Index of the
-// result.
+// clock or the machine. For a module, the Index of the result is the manifest.
 func Pack(r provider.Release, o Options) (Packed, error) {
 	if len(r.Packages) == 0 {
 		return Packed{}, fmt.Errorf("packing %s %s: no packages", r.Address, r.Version)
@@ -126,8 +125,9 @@ func Pack(r provider.Release, o Options) (Packed, error) {
 	return packed, nil
 }
 
-// EmptyIndex returns an index without packages, to which the tag of a denied version points
-// if its registry doesn't delete tags. OpenTofu finds no package in it to install.
+// EmptyIndex returns an index without packages. If a registry doesn't delete tags, the
+// tag of a denied version points to this index, so OpenTofu finds no package to
+// install.
 func EmptyIndex(a provider.Address, v provider.Version) (Blob, error) {
 	return marshal(ocispec.Index{
 		Versioned:    specs.Versioned{SchemaVersion: 2},

@@ -51,7 +51,7 @@ func (t Target) Digest() (digest.Digest, bool) {
 func (t Target) H1() string { return t.h1(annotationH1) }
 
 // H1Unpacked returns the h1 hash of the unpacked directory, or an empty string if the
-// entry has no valid annotation, because the hash does not differ from that of the zip.
+// entry has no valid annotation. The entry has none if both hashes are equal.
 func (t Target) H1Unpacked() string { return t.h1(annotationH1Unpacked) }
 
 func (t Target) h1(annotation string) string {
@@ -231,8 +231,8 @@ type Manifest struct {
 	// Title is the title of the zip. It is empty if the title is not a valid file name.
 	// OpenTofu ignores the title, and other tools use paths as titles.
 	Title string
-	// Documents contains the remaining layers that have a name and an acceptable size.
-	// See [DocumentOf]. Layers that neither OpenTofu nor this package uses are omitted.
+	// Documents contains the layers, except the zip, that have a valid name and an
+	// acceptable size. SHA256SUMS needs no name. See [DocumentOf].
 	Documents []ocispec.Descriptor
 	// Blobs contains the descriptors of the config and all layers, except descriptors
 	// with invalid digests.

@@ -14,8 +14,9 @@ const (
 	recordSync     = "sync"
 )
 
-// isRecord reports whether a manifest, or its descriptor in a referrers list, is a record
-// of a kind. Earlier versions wrote an artifact type for each kind, and no annotation.
+// isRecord reports whether a manifest, or its descriptor in a referrers list, is a
+// record of the given kind. Earlier versions wrote a separate artifact type for each
+// kind instead of an annotation.
 func isRecord(artifactType string, annotations map[string]string, kind string) bool {
 	return annotations[annotationRecord] == kind || artifactType == "application/vnd.io.github.tofu-oci."+kind+".v1+json"
 }

@@ -18,8 +18,8 @@ func ReferrersTag(subject digest.Digest) string {
 }
 
 // ParseReferrers parses a referrers list, which is an index without an artifact type.
-// For other content, it returns a *[FormatError], for example if a registry interprets
-// the tag as a digest and returns the subject itself.
+// For other content, it returns a *[FormatError]. Some registries interpret the tag as
+// a digest and return the subject itself.
 func ParseReferrers(data []byte) ([]ocispec.Descriptor, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
@@ -59,8 +59,9 @@ func isDocument(artifactType string, annotations map[string]string) bool {
 	return provider.CheckFilename(annotations[ocispec.AnnotationTitle]) == nil && !isRecord(artifactType, annotations, recordDecision)
 }
 
-// ParseDocument is like [ParseReferrer], but the descriptor has the type and the name in
-// the manifest. For referrers that aren't documents, it returns a *[FormatError].
+// ParseDocument is like [ParseReferrer], but the descriptor has the artifact type and
+// the name from the manifest. For referrers that aren't documents, it returns a
+// *[FormatError].
 func ParseDocument(data []byte) (ocispec.Descriptor, error) {
 	manifest, document, err := parseReferrer(data)
 	if err == nil && !isDocument(manifest.ArtifactType, manifest.Annotations) {
@@ -91,9 +92,9 @@ func parseReferrer(data []byte) (manifest ocispec.Manifest, document ocispec.Des
 	return manifest, document, nil
 }
 
-// DescribeReferrer returns the entry for a manifest in a referrers list, as registries
-// create it, and the subject of the manifest. If the manifest has no valid subject, the
-// subject is empty. See
+// DescribeReferrer returns the entry that registries create for a manifest in a
+// referrers list. It also returns the subject of the manifest. If the manifest has no
+// valid subject, both results are empty. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 func DescribeReferrer(data []byte) (entry ocispec.Descriptor, subject digest.Digest) {
 	var manifest ocispec.Manifest

@@ -17,8 +17,7 @@ import (
 const maxBundleValues = 32 << 10
 
 // MaxBundleSize is the maximum size of a Sigstore bundle in bytes. A bundle with
-// provenance is about 10 kB in size. A bundle with an SBOM can be a few megabytes in
-// size.
+// provenance is about 10 kB, and a bundle with an SBOM can be a few megabytes.
 const MaxBundleSize = 16 << 20
 
 // Annotations of referrers that contain Sigstore bundles, as written by cosign 3.

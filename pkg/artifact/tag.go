@@ -36,8 +36,8 @@ func ParseModuleTag(tag string) (provider.Version, bool) {
 	return ParseTag(strings.TrimPrefix(tag, ModuleTagPrefix))
 }
 
-// ModuleTag returns the tag of a module version in a list of tags. If the list contains no
-// such tag, ok is false, and the result is the same as for [Tag].
+// ModuleTag returns the tag of a module version in a list of tags. If the list contains
+// no tag of the version, ModuleTag returns the result of [Tag], and ok is false.
 func ModuleTag(tags []string, v provider.Version) (tag string, ok bool) {
 	tag = Tag(v)
 	switch {
@@ -49,8 +49,8 @@ func ModuleTag(tags []string, v provider.Version) (tag string, ok bool) {
 	return tag, false
 }
 
-// ModuleTags returns the tags of a module without their [ModuleTagPrefix]. If a version has
-// both tags, the result contains it once.
+// ModuleTags returns the tags of a module without their [ModuleTagPrefix]. If a version
+// is tagged both with and without the prefix, the result contains it once.
 func ModuleTags(tags []string) []string {
 	var all []string
 	for _, tag := range tags {
@@ -70,7 +70,8 @@ func ModuleTags(tags []string) []string {
 // letter, so OpenTofu ignores such tags.
 const pendingPrefix = "pending-"
 
-// PendingTag returns the tag of a pending release: "pending-" and the [Tag] of the version.
+// PendingTag returns the tag of a pending release: "pending-" followed by the [Tag] of
+// the version.
 func PendingTag(v provider.Version) string { return pendingPrefix + Tag(v) }
 
 // ParsePending reverses [PendingTag]. For any other tag, it returns false.
@@ -81,14 +82,14 @@ func ParsePending(tag string) (provider.Version, bool) { return parsePrefixed(ta
 const probePrefix = "tofu-oci-probe-"
 
 // ProbeTag returns the tag of an artifact that is pushed to find out what a registry
-// supports, and then deleted. The name must be valid in a tag.
+// supports and is then deleted. The name must be valid in a tag.
 func ProbeTag(name string) string { return probePrefix + name }
 
 // prunedPrefix is the prefix of pruned releases' tags. OpenTofu ignores such tags.
 const prunedPrefix = "pruned-"
 
 // PrunedTag returns the tag of a release that was pruned and can be restored: "pruned-"
-// and the [Tag] of the version.
+// followed by the [Tag] of the version.
 func PrunedTag(v provider.Version) string { return prunedPrefix + Tag(v) }
 
 // ParsePruned reverses [PrunedTag]. For any other tag, it returns false.

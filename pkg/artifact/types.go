@@ -1,12 +1,12 @@
-// Package artifact defines how a provider release is stored as an OCI artifact, in the
-// layout that OpenTofu's oci_mirror reads: an image index per version tag, one image
-// manifest per platform, and the zip and its metadata as layers. For modules, which
-// OpenTofu reads from oci:// sources, the layout is an image manifest per version tag,
-// with the zip and its metadata as layers. This is the only package that defines media
-// types, tags, and annotations, and it performs no I/O.
+// Package artifact defines how releases are stored as OCI artifacts. A provider has one
+// image index per version tag, one image manifest per platform, and the zip and its
+// metadata as layers. OpenTofu's oci_mirror reads this layout. A module, which OpenTofu
+// reads from an oci:// source, has one image manifest per version tag, with the zip and
+// its metadata as layers. No other package defines media types, tags, or annotations.
+// Package artifact performs no I/O.
 //
-// Use this package to build or parse manifests if you transfer the content yourself, as
-// packages repository and publish otherwise do for you.
+// Use this package to build or parse manifests if you transfer the content yourself.
+// Otherwise, use packages repository and publish.
 //
 // docs/format.md describes the format independently of Go.
 package artifact
@@ -81,7 +81,6 @@ const (
 	// maxLayers is the maximum number of layers in a manifest.
 	maxLayers = 64
 	// MaxDocumentSize is the maximum size of a document in bytes. The largest known
-	// SHA256SUMS files and keyrings are a few kilobytes in size, and SBOMs are a few
-	// megabytes in size.
+	// SHA256SUMS files and keyrings are a few kilobytes, and SBOMs are a few megabytes.
 	MaxDocumentSize = 32 << 20
 )

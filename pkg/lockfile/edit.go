@@ -115,7 +115,6 @@ func withBlankEnd(text, newline string) string {
 	return text
 }
 
-// startsBlank reports whether text starts with a blank line.
 func startsBlank(text string) bool {
 	line, _, found := strings.Cut(text, "\n")
 	return found && strings.TrimSpace(line) == ""

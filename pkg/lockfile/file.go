@@ -21,7 +21,7 @@ type File struct {
 
 // part is a provider block with the text between it and the previous part.
 type part struct {
-	// lead is the text before the block that doesn't belong to it.
+	// lead is the preceding text that doesn't belong to the block.
 	lead string
 	// own is the comment directly above the block, and the indentation of the block.
 	own string

@@ -29,7 +29,6 @@ func format(s Selection, n notes, newline string) string {
 	return w.b.String()
 }
 
-// quote returns a quoted HCL string.
 func quote(s string) string {
 	return string(hclwrite.TokensForValue(cty.StringVal(s)).Bytes())
 }
@@ -43,7 +42,7 @@ type writer struct {
 	kept []string
 }
 
-// line writes a line with the comments for a place, which are above it and at its end.
+// line writes the line of a place, with the comments above the line and at its end.
 func (w *writer) line(indent, place, text string) {
 	w.comments(indent, place)
 	w.b.WriteString(indent + text)

@@ -19,8 +19,8 @@ import (
 // HCL's parser uses up to 300 times as much memory as the size of the file.
 const maxSize = 2 << 20
 
-// Read reads the lock file at path. It returns the results of [Parse], file system
-// errors, such as [fs.ErrNotExist], and *[bounded.TooLargeError].
+// Read reads and parses the lock file at path. It returns the errors of [Parse], file
+// system errors such as [fs.ErrNotExist], and *[bounded.TooLargeError].
 func Read(path string) (*File, error) {
 	data, err := bounded.ReadFile(path, maxSize)
 	if err != nil {

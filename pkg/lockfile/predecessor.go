@@ -11,10 +11,10 @@ import (
 // SelectionsForOpenTofu returns the selections with which OpenTofu 1.10 and later
 // installs providers, sorted by address. They differ from [File.Selections] only for
 // registry.terraform.io/hashicorp/NAME, the predecessor of
-// registry.opentofu.org/hashicorp/NAME, which OpenTofu builds from the same source
-// code:
+// registry.opentofu.org/hashicorp/NAME. OpenTofu builds the successor from the same
+// source code. The differences are:
 //
-//   - If the file locks only the predecessor, it also selects the successor, with the
+//   - If the file locks only the predecessor, the successor is also selected, with the
 //     same version. The selection has no hashes, because the packages differ.
 //   - The predecessor itself is selected only if it is required. In this case, the
 //     successor must be required, too.

@@ -31,7 +31,7 @@ func Update(ctx context.Context, path string, change func(*File) error) (changed
 	return update(ctx, path, maxWait, change)
 }
 
-// update is like Update, but waits at most for the given time for another process.
+// update is like Update, but limits how long it waits for another process.
 func update(ctx context.Context, path string, wait time.Duration, change func(*File) error) (changed bool, err error) {
 	// 1. Lock the file.
 	target, err := atomicfile.Resolve(path)

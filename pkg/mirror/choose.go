@@ -24,8 +24,8 @@ type choice struct {
 	skipped []provider.Version
 }
 
-// choose selects the releases for a requirement, including denied releases, which are
-// reported as denied when they are processed.
+// choose selects the releases for a requirement. They include denied releases, which
+// are reported as denied when they are processed.
 func (c chooser) choose(ctx context.Context, r provider.Requirement) choice {
 	candidates, skipped, err := c.candidates(ctx, r)
 	if err != nil {

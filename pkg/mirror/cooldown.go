@@ -32,17 +32,17 @@ type TooYoungError struct {
 
 func (e *TooYoungError) Error() string {
 	if e.Published.IsZero() {
-		return fmt.Sprintf("%s %s is held back: its origin has no publication date", e.Address, e.Version)
+		return fmt.Sprintf("%s %s is held back, because its origin has no publication date", e.Address, e.Version)
 	}
-	return fmt.Sprintf("%s %s is held back until %s: published on %s", e.Address, e.Version,
+	return fmt.Sprintf("%s %s is held back until %s, because it was published on %s", e.Address, e.Version,
 		e.Eligible.Format(time.RFC3339), e.Published.Format(time.RFC3339))
 }
 
 // Kind returns [provider.Refused].
 func (e *TooYoungError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Check returns a *[TooYoungError] if a version is too young or has no publication date.
-// published is the date in [provider.Release].
+// Check returns a *[TooYoungError] if a version is too young or has no publication
+// date. published is the date from the Published field of [provider.Release].
 func (c Cooldown) Check(a provider.Address, v provider.Version, published time.Time) error {
 	if held := c.check(a, v, published); held != nil {
 		return held

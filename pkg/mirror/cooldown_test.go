@@ -38,11 +38,11 @@ func TestCooldownCheck(t *testing.T) {
 		"no limit, no date":    {},
 		"no limit":             {published: noon},
 		"exactly old enough":   {3 * day, noon.Add(-3 * day), "", time.Time{}},
-		"a second too young":   {3 * day, noon.Add(-3*day + time.Second), subject + " until 2025-11-22T12:00:01Z: published on 2025-11-19T12:00:01Z", noon.Add(time.Second)},
+		"a second too young":   {3 * day, noon.Add(-3*day + time.Second), subject + " until 2025-11-22T12:00:01Z, because it was published on 2025-11-19T12:00:01Z", noon.Add(time.Second)},
 		"a second older":       {3 * day, noon.Add(-3*day - time.Second), "", time.Time{}},
-		"just now":             {time.Nanosecond, noon, subject + " until 2025-11-22T12:00:00Z: published on 2025-11-22T12:00:00Z", noon.Add(1)},
-		"tomorrow":             {day, noon.Add(day), subject + " until 2025-11-24T12:00:00Z: published on 2025-11-23T12:00:00Z", noon.Add(2 * day)},
-		"without a date":       {time.Nanosecond, time.Time{}, subject + ": its origin has no publication date", time.Time{}},
+		"just now":             {time.Nanosecond, noon, subject + " until 2025-11-22T12:00:00Z, because it was published on 2025-11-22T12:00:00Z", noon.Add(1)},
+		"tomorrow":             {day, noon.Add(day), subject + " until 2025-11-24T12:00:00Z, because it was published on 2025-11-23T12:00:00Z", noon.Add(2 * day)},
+		"without a date":       {time.Nanosecond, time.Time{}, subject + ", because its origin has no publication date", time.Time{}},
 		"a limit that is none": {-day, noon, "", time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 )
 
 // Copy is like [Run], but copies releases byte for byte from the repositories that from
-// returns. It copies each release with [publish.Publisher.Copy], and considers only
-// versions that have tags. It calls from only once for each provider.
+// returns. It uses [publish.Publisher.Copy] for each release and considers only
+// versions that have tags. It calls the function from once for each provider.
 //
-// A version that its source denies is also denied in the target, if the target has it. See
+// A version that its source denies is also denied in the target. See
 // [approval.Withdraw].
 func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, error), wanted []provider.Requirement, o Options) error {
 	if from == nil || o.Target == nil {
@@ -36,9 +36,9 @@ func Copy(ctx context.Context, from func(provider.Address) (repository.Reader, e
 	})
 }
 
-// withdraw denies a version in the target if its source denies it and the target doesn't.
-// See [approval.Withdraw]. It returns the result and the error of the copy, extended by its
-// own.
+// withdraw denies a version in the target if the source denies the version and the
+// target doesn't. See [approval.Withdraw]. It returns the result of the copy, and the
+// error of the copy joined with its own error.
 func (o Options) withdraw(ctx context.Context, from repository.Reader, to repository.Repository, p publish.Options, done publish.Result, err error) (publish.Result, error) {
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	record := done.Denial
@@ -60,8 +60,8 @@ func (o Options) withdraw(ctx context.Context, from repository.Reader, to reposi
 	return done, errors.Join(err, failed)
 }
 
-// openOnce returns a function that opens each provider's repository, and lists the
-// repository's tags, only once.
+// openOnce returns a function that opens each provider's repository once. The
+// repository's tags are also listed only once.
 func openOnce(wanted []provider.Requirement, open func(provider.Address) (repository.Reader, error)) func(provider.Address) (repository.Reader, error) {
 	listings := &repository.TagCache{}
 	opened := map[provider.Address]func() (repository.Reader, error){}

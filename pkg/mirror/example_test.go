@@ -109,6 +109,6 @@ func ExampleCooldown_Check() {
 		fmt.Println(age, c.Check(a, v, published))
 	}
 	// Output:
-	// 71h0m0s registry.opentofu.org/acme/rocket 1.2.3 is held back until 2026-03-04T12:00:00Z: published on 2026-03-01T12:00:00Z
+	// 71h0m0s registry.opentofu.org/acme/rocket 1.2.3 is held back until 2026-03-04T12:00:00Z, because it was published on 2026-03-01T12:00:00Z
 	// 72h0m0s <nil>
 }

@@ -20,9 +20,9 @@ import (
 
 // Options configures [Run] and [Copy]. Target is required.
 type Options struct {
-	// Latest is the maximum number of matching versions per requirement, newest first.
-	// If zero, all matching versions are mirrored. Latest is ignored for requirements
-	// that specify an exact version.
+	// Latest is the maximum number of matching versions that are mirrored per
+	// requirement, starting with the newest. If zero, all matching versions are
+	// mirrored. Latest is ignored for requirements that specify an exact version.
 	Latest int
 	// MinAge is the minimum age of a version, based on the origin's publication date.
 	// See [Cooldown]. Younger versions are held back and reported as items. Versions
@@ -44,9 +44,9 @@ type Options struct {
 	FailFast bool
 	// OnPlan, if not nil, is called with all items before the first item starts.
 	OnPlan func(items []Item)
-	// OnSkip, if not nil, is called before the first item starts with the pre-releases
-	// that are skipped because Latest is zero and no requirement specifies them. OnSkip
-	// is not called if no pre-releases are skipped.
+	// OnSkip, if not nil, is called with the skipped pre-releases before the first item
+	// starts. Pre-releases are skipped if Latest is zero and no requirement specifies
+	// them exactly. If none are skipped, OnSkip is not called.
 	OnSkip func([]Skipped)
 	// OnStart and OnFinish, if not nil, are called when an item starts and finishes.
 	// They can be called concurrently and in any order. For items that fail during

@@ -32,7 +32,6 @@ func (i Item) isExact() bool {
 	return exact
 }
 
-// newPlan returns the items for all requirements, and the skipped pre-releases.
 func newPlan(ctx context.Context, wanted []provider.Requirement, c chooser) (items []Item, skipped []Skipped) {
 	var all []choice
 	schedule.Each(ctx, len(wanted), func(ctx context.Context, i int) (chosen choice, goOn bool) {

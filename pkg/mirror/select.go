@@ -18,11 +18,12 @@ const maxUndated = 5
 // Rules configures [Select]. The zero value selects all matching versions except
 // pre-releases.
 type Rules struct {
-	// Latest is the maximum number of versions, newest first. If zero, the number is
-	// not limited.
+	// Latest is the maximum number of versions that are selected, starting with the
+	// newest. If zero, the number is not limited.
 	Latest int
-	// PerMinor is the maximum number of versions per minor version, such as 5.10,
-	// newest first. It is applied before Latest. If zero, the number is not limited.
+	// PerMinor is the maximum number of versions that are selected per minor version,
+	// such as 5.10, starting with the newest. It is applied before Latest. If zero, the
+	// number is not limited.
 	PerMinor int
 	// PreReleases selects pre-releases by the same rules as final releases. If false, a
 	// requirement must specify pre-releases exactly.

@@ -82,7 +82,7 @@ func ParseRequirement(s string) (Requirement, error) {
 
 // ParseCall parses the source and the version constraint of a module block, such as
 // "acme/vpc/aws//modules/a" and "~> 1.0". subdirectory is a path in the package.
-// defaultHost depends on the program that reads the block. Errors wrap a
+// defaultHost is used for sources that contain no host. Errors wrap a
 // *[provider.SyntaxError].
 func ParseCall(source, constraint string, defaultHost svchost.Hostname) (r Requirement, subdirectory string, err error) {
 	parsed, err := tfaddr.ParseModuleSource(source)

@@ -94,7 +94,6 @@ func (l location) readArchive(ctx context.Context, name string, progress provide
 	return f, err
 }
 
-// zipFiles returns the files in a zip.
 func zipFiles(spool *atomicfile.ScratchFile, size int64) ([]File, error) {
 	if _, err := packagezip.Open(spool, size); err != nil {
 		return nil, err

@@ -33,8 +33,8 @@ var errDependencyLimit = provider.Errorf(provider.Refused, "the modules exceed a
 type DependencyOptions struct {
 	// Open opens the OCI repositories that sources refer to. It is required.
 	Open func(template.Reference) (repository.Reader, error)
-	// Stored, if not nil, returns the repository of a mirrored module. Versions that the
-	// repository contains are read from there instead of from their origin.
+	// Stored, if not nil, returns the repository of a mirrored module. Versions in this
+	// repository are read from it instead of from their origin.
 	Stored func(Address) (repository.Reader, error)
 	// AllowIncomplete has the same effect as in [MirrorOptions].
 	AllowIncomplete bool
@@ -60,16 +60,16 @@ type Dependencies struct {
 	// Providers contains the requirements of each configuration, sorted and without
 	// duplicates. A provider can have several requirements.
 	Providers []provider.Requirement
-	// Missing contains the calls to modules in module registries for which the mirror
-	// contains no matching version, sorted. It is always empty if the modules come from
-	// their origin.
+	// Missing contains the calls to registry modules that have no matching version in
+	// the mirror, sorted. It is always empty if the modules come from their origin.
 	Missing []MissingCall
 	// NonRegistryCalls contains the calls that a CLI configuration cannot redirect,
-	// sorted. If some of them are unresolved, Modules and Providers might be incomplete.
+	// sorted. If some of these calls are unresolved, Modules and Providers might be
+	// incomplete.
 	NonRegistryCalls []NonRegistryCall
-	// Roots maps the elements of Modules and Providers, as returned by String, to the
-	// directories of the root modules that require them, in the order in which the
-	// directories were passed to [FindDependencies].
+	// Roots maps each element of Modules and Providers, as returned by String, to the
+	// directories of the root modules that require it. The directories are in the order
+	// that [FindDependencies] received.
 	Roots map[string][]string
 
 	from    *origin.Modules
@@ -160,7 +160,7 @@ func (c *Dependencies) Close() {
 	_ = os.RemoveAll(c.dir)
 }
 
-// read adds the requirements of the current root module, which is in a directory.
+// read adds the requirements of the current root module, which is in dir.
 func (c *Dependencies) read(ctx context.Context, dir string) error {
 	o := configuration.FromEnvironment(c.options.Environ, false)
 	o.Fetch = c.fetch
@@ -231,8 +231,8 @@ func (c *Dependencies) fetch(ctx context.Context, call configuration.Call) (fetc
 	return configuration.Package{Dir: p.dir, Subdir: path.Join(subdir, subdirectory), Name: r.String()}, nil
 }
 
-// unpack fetches a package into a separate directory, unless it has already been
-// fetched. It returns the package and the subdirectory of the module.
+// unpack fetches a package into a separate directory, unless the package has already
+// been fetched. It returns the package and the subdirectory of the module.
 func (c *Dependencies) unpack(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, subdir string, err error) {
 	p, known := c.packages[l.key()]
 	if !known {
@@ -254,7 +254,6 @@ func (l location) key() packageKey {
 	return k
 }
 
-// add fetches and unpacks a package.
 func (c *Dependencies) add(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, err error) {
 	if len(c.packages) == c.options.MaxPackages {
 		return p, fmt.Errorf("%w: more than %d packages", errDependencyLimit, c.options.MaxPackages)
@@ -264,7 +263,7 @@ func (c *Dependencies) add(ctx context.Context, l location, o MirrorOptions) (p 
 		return p, err
 	}
 	defer p.close()
-	// 2. Pack the files, so that the rules for packages apply, and unpack the zip.
+	// 2. Pack the files and unpack the zip, so that the rules for packages apply.
 	zip, err := packZip(ctx, Package{Name: "module", Files: p.files}, c.dir)
 	if err != nil {
 		return p, err

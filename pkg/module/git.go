@@ -89,10 +89,10 @@ func (t workTree) isUntracked(name string) bool {
 	return !slices.ContainsFunc(t.submodules, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
 }
 
-// hasFilters reports whether the repository's configuration contains filters or
-// extensions of Git LFS, which the user's filter starts. git runs these programs to
-// compare files with a commit. If the repository comes from an unpacked archive, the
-// user might not have reviewed them.
+// hasFilters reports whether the repository's configuration contains filters, or
+// extensions that the user's Git LFS filter starts. git runs these programs to compare
+// files with a commit. The user might not have reviewed the programs, for example if
+// the repository comes from an unpacked archive.
 func (t workTree) hasFilters(ctx context.Context) (bool, error) {
 	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
 	for line := range strings.Lines(list) {
@@ -129,8 +129,8 @@ var overrides = []string{
 }
 
 // gitVariables contains the variables that git needs to find its files and the user's
-// configuration, and SUDO_UID, whose directories git trusts if root runs it. Other
-// variables could select a different repository.
+// configuration. It also contains SUDO_UID, because git trusts this user's directories
+// if root runs git. Other variables could select a different repository.
 var gitVariables = []string{"PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "HOMEDRIVE", "HOMEPATH", "SystemRoot", "TMPDIR", "TEMP", "TMP", "SUDO_UID"}
 
 // gitTimeout limits the duration of a call. The configuration of a repository can

@@ -75,18 +75,18 @@ func readIgnoreRules(dir string) (rules ignoreRules, err error) {
 }
 
 // dialect translates a pattern to the syntax of the library, which interprets braces.
-// Its classes can't start with a bracket, don't have names, and match slashes if
-// negated.
+// In this syntax, classes can't start with a bracket or have names, and negated classes
+// match slashes.
 var dialect = strings.NewReplacer(
-	`\\`, `\\`, `\[`, `\[`, `\{`, `\{`, `\}`, `\}`, // not again
+	`\\`, `\\`, `\[`, `\[`, `\{`, `\{`, `\}`, `\}`, // already escaped
 	"{", `\{`, "}", `\}`,
 	"[]", `[\]`, "[!]", `[!/\]`, "[^]", `[!/\]`, "[!", "[!/", "[^", "[!/",
 	"[:alnum:]", "0-9A-Za-z", "[:alpha:]", "A-Za-z", "[:digit:]", "0-9", "[:lower:]", "a-z", "[:upper:]", "A-Z",
 )
 
 // ignores reports whether a file is ignored. The last rule that matches the file or a
-// parent directory applies. However, if a negated rule doesn't end with a slash, such as
-// !modules, it includes the directory, but not the files in it that other rules match.
+// parent directory applies. However, a negated rule without a final slash, such as
+// !modules, includes the directory, but not those of its files that other rules match.
 func (rules ignoreRules) ignores(file string) bool {
 	var included []string
 	for _, r := range slices.Backward(rules) {

@@ -32,14 +32,13 @@ type location struct {
 	// pkg identifies the module in progress reports.
 	pkg provider.Package
 	// stored, if not nil, is a repository that contains the package under the tag ref.
-	// Only the tag and the subdirectory are used then.
+	// If set, only the tag and the subdirectory are used.
 	stored repository.Reader
 }
 
 // scpForm matches git addresses such as git@example.org:acme/vpc.git.
 var scpForm = regexp.MustCompile(`^([\w.-]+@[\w.-]+):([^/].*)$`)
 
-// locate returns the location of a version in a module registry.
 func locate(ctx context.Context, from *origin.Modules, a provider.Address, v provider.Version) (location, error) {
 	located, err := from.Location(ctx, a, v)
 	if err != nil {
@@ -109,7 +108,6 @@ type fetched struct {
 	close       func()
 }
 
-// fetch downloads the package.
 func (l location) fetch(ctx context.Context, from *origin.Modules, o MirrorOptions) (f fetched, err error) {
 	switch {
 	case l.stored != nil:

@@ -33,7 +33,7 @@ type MirrorOptions struct {
 	Dependencies *Dependencies
 }
 
-// publisher returns the Publisher, or a new one.
+// publisher returns the configured Publisher or, if it is nil, a new one.
 func (o MirrorOptions) publisher() *publish.Publisher {
 	if o.Publisher == nil {
 		return new(publish.Publisher)
@@ -74,7 +74,7 @@ func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 		r, err := o.mirrorOne(ctx, from, repo, a, v, p)
 		r.Address, r.Version = a, v
 		if named, ok := errors.AsType[*provider.Error](err); ok {
-			named.Address = a // instead of the repository's
+			named.Address = a // not the repository's address
 		} else if err != nil {
 			err = &provider.Error{Op: "mirroring", Address: a, Version: v, Err: err}
 		}
@@ -82,7 +82,6 @@ func (o MirrorOptions) PublishFunc(from *origin.Modules) mirror.PublishFunc {
 	}
 }
 
-// mirrorOne mirrors a version of a module.
 func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo repository.Repository, a provider.Address, v provider.Version, p publish.Options) (publish.Result, error) {
 	// 1. Find the package.
 	l, err := locate(ctx, from, a, v)
@@ -133,9 +132,9 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 	return pushed.Result, err
 }
 
-// storedPackage checks whether the repository already has a package with the same origin
-// and commit, without fetching files. If it does, the status of the result is Unchanged.
-// If the repository has a different commit for the version, the error is a
+// storedPackage checks whether the repository already has a package with the same
+// origin and commit, without fetching files. If so, the status of the result is
+// Unchanged. If the repository has a different commit for the version, the error is a
 // *[repository.ConflictError]. If the version is denied, the error is a
 // *[repository.DeniedError], or the status is Denied. Otherwise, the status is empty.
 func storedPackage(ctx context.Context, repo repository.Repository, p Package, o publish.Options) (r publish.Result, err error) {

@@ -51,7 +51,6 @@ func (d NonRegistryCall) String() string {
 	return fmt.Sprintf("%s:%d: %s: %s", d.File, d.Line, d.Address, reason)
 }
 
-// addNonRegistryCall adds a call to the list.
 func (c *Dependencies) addNonRegistryCall(call configuration.Call, d NonRegistryCall) {
 	d.Address, d.File, d.Line = call.Address, call.Position.File, call.Position.Line
 	d.Source = redacted(call.Source)

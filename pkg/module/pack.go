@@ -27,7 +27,7 @@ const dosEpoch = 1<<5 | 1
 
 // File is a file in a module package. Path is relative to the root of the package, with
 // slashes. Executable reports whether the file has the mode 0755 instead of 0644. Size
-// is the size in bytes. Open opens the content. It is called twice for large files.
+// is the size in bytes. Open opens the content, and is called twice for large files.
 type File = git.File
 
 // Pack writes a zip with the files, sorted by path. Identical files result in identical

@@ -14,8 +14,8 @@ import (
 )
 
 // Release returns the requirement that selects the package. Use it for flows that
-// process modules in the same way as providers, such as approval.Promote. It ignores
-// Tag and Digest.
+// process modules in the same way as providers, such as approval.Promote. Release
+// ignores Tag and Digest.
 func (r Reference) Release() provider.Requirement {
 	wanted := provider.Requirement{Address: provider.ModuleAddress(Reference{Repository: r.Repository}.String())}
 	if r.Version != nil {

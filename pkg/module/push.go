@@ -32,7 +32,7 @@ type Package struct {
 	// Annotations contains additional annotations of the manifest.
 	Annotations map[string]string
 	// address identifies the module in progress reports. If it is the zero value, the
-	// repository does.
+	// repository identifies the module.
 	address provider.Address
 }
 
@@ -64,8 +64,8 @@ type Result struct {
 	publish.Result
 	// Latest reports whether the tag [artifact.LatestTag] was written.
 	Latest bool
-	// Zip describes the zip. Its Documents are the documents in the manifest, unless the
-	// package was already stored.
+	// Zip describes the zip. Its Documents are the documents in the manifest. If the
+	// package was already stored and needs no change, Documents is empty.
 	Zip provider.Package
 	// Files is the number of files in the zip.
 	Files int
@@ -92,7 +92,6 @@ func Push(ctx context.Context, repo repository.Repository, p Package, o PushOpti
 	return r, err
 }
 
-// publish packs the module, and publishes it with the given options.
 func (p Package) publish(ctx context.Context, by *publish.Publisher, repo repository.Repository, o publish.Options) (Result, error) {
 	src, err := packZip(ctx, p, by.TempDir)
 	if err != nil {
@@ -125,7 +124,7 @@ func addressIn(repo repository.Repository) provider.Address {
 type zipSource struct {
 	file *atomicfile.ScratchFile
 	zip  provider.Package
-	// signs reports whether the release has a checksum file, to be signed.
+	// signs reports whether the release has a checksum file that will be signed.
 	signs bool
 }
 

@@ -18,11 +18,11 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
 
-// MissingCall is a call to a module for which the mirror contains no matching version.
+// MissingCall is a call to a module that has no matching version in the mirror.
 type MissingCall struct {
-	// Root is the directory of the root module or, for [NewDependencies], the
-	// requirement for the version that makes the call, directly or through other
-	// modules, as returned by String.
+	// Root is the directory of the root module. For [FindVersionDependencies], it is
+	// the given version that makes the call, directly or through other modules, as
+	// returned by String.
 	Root string
 	// Requirement is the module that is called, with the constraint of the call.
 	Requirement Requirement
@@ -56,7 +56,7 @@ func (e *MissingError) Error() string {
 // Kind returns [provider.NotFound].
 func (e *MissingError) Kind() provider.ErrorKind { return provider.NotFound }
 
-// MissingCalls returns Missing. For nil, it returns nothing.
+// MissingCalls returns Missing, or nil if c is nil.
 func (c *Dependencies) MissingCalls() []MissingCall {
 	if c == nil {
 		return nil
@@ -72,10 +72,10 @@ func (c *Dependencies) MissingErr() error {
 	return &MissingError{c.Missing}
 }
 
-// FindVersionDependencies finds the modules in module registries that the given versions
-// call, directly or through other modules, including the calls in their submodules in the
+// FindVersionDependencies finds the registry modules that the given versions call,
+// directly or through other modules. This includes calls in the submodules in the
 // directory "modules". Each requirement must specify an exact version. The result's
-// Modules also contain the given versions, and its Roots map each module to the given
+// Modules also contain the given versions. Its Roots map each module to the given
 // versions that call it, as returned by String. If from is nil, modules come only from
 // the mirror. See [FindDependencies].
 func FindVersionDependencies(ctx context.Context, from *origin.Modules, of []Requirement, o DependencyOptions) (*Dependencies, error) {
@@ -149,7 +149,7 @@ func isPlain(name string) bool { return !strings.ContainsAny(name, "\"\\$%?{}/")
 // addMissing records a call for which the mirror contains no matching version.
 func (c *Dependencies) addMissing(call configuration.Call, r Requirement) {
 	if call.Position.File == "" {
-		return // readModule calls the module
+		return // the call comes from readModule
 	}
 	m := MissingCall{Root: c.root, Requirement: r, Position: call.Position.String()}
 	if !slices.ContainsFunc(c.Missing, func(other MissingCall) bool { return other.Root == m.Root && other.Position == m.Position }) {
@@ -171,7 +171,6 @@ func (c *Dependencies) versions(ctx context.Context, a Address) ([]provider.Vers
 	return artifact.Tags(tags).Released(), err
 }
 
-// stored returns the repository of a module in the mirror.
 func (c *Dependencies) stored(a Address) (repository.Reader, error) {
 	repo, err := c.options.Stored(a)
 	if err != nil {
@@ -181,7 +180,7 @@ func (c *Dependencies) stored(a Address) (repository.Reader, error) {
 }
 
 // locate returns the location of a version in the mirror or, if the mirror doesn't
-// contain it, of its origin.
+// contain the version, at its origin.
 func (c *Dependencies) locate(ctx context.Context, a Address, v provider.Version) (location, error) {
 	if c.options.Stored != nil {
 		repo, err := c.stored(a)

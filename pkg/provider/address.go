@@ -17,7 +17,7 @@ const DefaultHost = svchost.Hostname("registry.opentofu.org")
 // Address identifies a provider by host, namespace, and type. All parts are normalized,
 // so addresses of the same provider are equal by ==. Create addresses with
 // [ParseAddress]. The zero value is not a valid address. In flows that also support
-// modules, an address can be a [ModuleAddress].
+// modules, an address can identify a module. See [ModuleAddress].
 type Address struct {
 	// Host is the normalized host name of the origin registry: Punycode in lower case,
 	// followed by ":port" if the address has a port.
@@ -118,19 +118,20 @@ func parsePart(s string) (part, problem string) {
 // platform is the zero value.
 func ModuleAddress(repository string) Address { return Address{Type: repository} }
 
-// IsRegistryModule reports whether the address identifies a module in a module registry,
-// as module.Address.InRegistry returns it: its type is NAME/SYSTEM. If all other parts
-// are empty, the address of the module is unknown.
+// IsRegistryModule reports whether the address identifies a module in a module
+// registry. module.Address.InRegistry returns such addresses, with the type
+// NAME/SYSTEM. If the address of the module is unknown, the type is "/" and the other
+// parts are empty.
 func (a Address) IsRegistryModule() bool {
 	return a.Host != "" && strings.Contains(a.Type, "/") || a.Type == "/"
 }
 
-// IsModule reports whether the address is a [ModuleAddress].
+// IsModule reports whether the address was created by [ModuleAddress].
 func (a Address) IsModule() bool { return a.Host == "" && a.Type != "" }
 
-// String returns "host/namespace/type" with the host in Unicode, the form that lock
-// files and filesystem mirrors use. For a module, it returns the repository's
-// reference. For the zero value, it returns "".
+// String returns "host/namespace/type" with the host in Unicode, as in lock files and
+// filesystem mirrors. For a module, it returns the repository's reference. For the zero
+// value, it returns "".
 func (a Address) String() string {
 	if a.Host == "" {
 		return a.Type

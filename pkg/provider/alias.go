@@ -12,9 +12,9 @@ type Alias struct {
 	Requested, Stored Pattern
 }
 
-// ParseAlias parses "REQUESTED=STORED". Both parts are patterns. Unless one of their
-// types is a wildcard, the types must be equal, because providers of different types
-// are different programs. Errors are of type *[SyntaxError], with offsets into s.
+// ParseAlias parses "REQUESTED=STORED". Both parts are patterns. Their types must be
+// equal, because providers of different types are different programs. Either type can
+// also be a wildcard. Errors are of type *[SyntaxError], with offsets into s.
 func ParseAlias(s string) (Alias, error) {
 	requested, stored, found := strings.Cut(s, "=")
 	if !found {
@@ -29,7 +29,7 @@ func ParseAlias(s string) (Alias, error) {
 		return Alias{}, within(s, len(requested)+1, err)
 	}
 	if x.Requested.typ != wildcard && x.Stored.typ != wildcard && x.Requested.typ != x.Stored.typ {
-		return Alias{}, &SyntaxError{What: "alias", Input: s, Offset: len(requested) + 1, Problem: "both types must be the same; only host and namespace may differ"}
+		return Alias{}, &SyntaxError{What: "alias", Input: s, Offset: len(requested) + 1, Problem: "both types must be the same; only the host and namespace can differ"}
 	}
 	return x, nil
 }
@@ -37,8 +37,8 @@ func ParseAlias(s string) (Alias, error) {
 // String returns the form that [ParseAlias] parses.
 func (x Alias) String() string { return x.Requested.String() + "=" + x.Stored.String() }
 
-// allows reports whether the alias covers both addresses. If a part is a wildcard in
-// both patterns, it must be equal in both addresses.
+// allows reports whether the alias covers both addresses. If both patterns have a
+// wildcard for the host or namespace, this part must be equal in both addresses.
 func (x Alias) allows(requested, stored Address) bool {
 	open := func(p, q string) bool { return p == wildcard && q == wildcard }
 	return x.Requested.Match(requested) && x.Stored.Match(stored) &&
@@ -50,8 +50,8 @@ func (x Alias) allows(requested, stored Address) bool {
 type Aliases []Alias
 
 // Allow reports whether a release with the stored address can be used for the requested
-// address. The addresses must be equal, or they must have the same type and be covered
-// by an alias.
+// address. The addresses must be equal, or they must have the same type and an alias
+// must cover both.
 func (as Aliases) Allow(requested, stored Address) bool {
 	if requested == stored {
 		return true

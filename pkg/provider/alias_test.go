@@ -67,7 +67,7 @@ func TestParseAliasRefuses(t *testing.T) {
 		"=acme/x":                 "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE (at character 1)",
 		"acme/x=":                 "must be NAMESPACE/TYPE or HOST/NAMESPACE/TYPE (at character 8)",
 		"acme/x=acme/x=acme/x":    "(at character 13)",
-		"acme/x=example.com/a/y":  "both types must be the same; only host and namespace may differ (at character 8)",
+		"acme/x=example.com/a/y":  "both types must be the same; only the host and namespace can differ (at character 8)",
 		"acme/x=*/acme/x":         "every part after a * must also be *",
 		"acme/_=example.com/acme": "the type",
 	} {

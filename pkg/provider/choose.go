@@ -28,9 +28,9 @@ func ChoosePlatforms(a Address, v Version, have, wanted []Platform) ([]Platform,
 	return chosen, nil
 }
 
-// SortProtocols returns plugin protocol versions, such as "5.0", in sorted order. It
-// removes duplicates and values that OpenTofu can't parse as versions, because it would
-// reject the release.
+// SortProtocols returns plugin protocol versions, such as "5.0", sorted and without
+// duplicates. It omits values that OpenTofu can't parse as versions, because OpenTofu
+// would reject the release.
 func SortProtocols(protocols []string) []string {
 	var clean []string
 	for _, p := range protocols {
@@ -42,7 +42,8 @@ func SortProtocols(protocols []string) []string {
 	return slices.Compact(clean)
 }
 
-// protocol matches versions without leading zeros. [ParseVersion] also accepts others.
+// protocol matches one to three numbers without leading zeros. [ParseVersion] also
+// accepts other versions.
 var protocol = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*)){0,2}$`)
 
 func isProtocol(s string) bool {

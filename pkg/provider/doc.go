@@ -50,6 +50,6 @@
 //
 //   - lock file: .terraform.lock.hcl (package lockfile)
 //   - selection: the version of a provider in a lock file, with its hashes
-//   - hash: a checksum in a lock file, which is the zh: hash of a zip or the h1: hash of
-//     the contents
+//   - hash: a checksum in a lock file, either the zh: hash of a zip or the h1: hash of
+//     its contents
 package provider

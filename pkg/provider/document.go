@@ -54,11 +54,11 @@ type Document struct {
 	Digest    digest.Digest
 	// Size is the size in bytes.
 	Size int64
-	// Bytes is the content if the source keeps it in memory, as it does for SHA256SUMS,
-	// its signature, and keys. Otherwise, Bytes is nil.
+	// Bytes is the content, or nil if the source doesn't keep it in memory. Sources
+	// keep SHA256SUMS, its signature, and keys in memory.
 	Bytes []byte
-	// Content opens the document if Bytes is nil. Like [Source] Open, it returns a
-	// reader that verifies the content.
+	// Content opens the document if Bytes is nil. Like the Open method of [Source], it
+	// returns a reader that verifies the content.
 	Content func(ctx context.Context) (io.ReadCloser, error)
 	// Generated reports whether the source generated the document. If so, the source
 	// can generate it again after packages are added.
@@ -87,7 +87,8 @@ func (d Document) Open(ctx context.Context) (io.ReadCloser, error) {
 	return nil, Errorf(Refused, "opening document %s: no content", d.Name)
 }
 
-// Read returns the content of the document. It returns errors from Open.
+// Read returns the content of the document. It returns errors from Open and from reading
+// the content.
 func (d Document) Read(ctx context.Context) ([]byte, error) {
 	if d.Bytes != nil {
 		return d.Bytes, nil

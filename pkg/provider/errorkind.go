@@ -8,7 +8,7 @@ import (
 )
 
 // ErrorKind classifies errors by how callers must react. The exit code and the hint of
-// the command line depend on it. The values appear in JSON output.
+// the command line depend on the kind. The values appear in JSON output.
 type ErrorKind string
 
 // The kinds of errors, in order of precedence. If an error wraps errors of different
@@ -30,8 +30,8 @@ const (
 var kinds = []ErrorKind{Unverified, Conflict, Misuse, Denied, NotFound, Interrupted, Malformed, Transient, Refused}
 
 // KindOf returns the kind of err. If an error in its tree has a Kind method, KindOf
-// returns the result of this method. For a canceled context, it returns [Interrupted].
-// Otherwise, it returns [Unknown].
+// returns the result of this method. For an error that wraps [context.Canceled], it
+// returns [Interrupted]. Otherwise, it returns [Unknown].
 func KindOf(err error) ErrorKind {
 	for _, k := range kinds {
 		if k.of(err) {

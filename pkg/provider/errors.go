@@ -28,8 +28,8 @@ type PlatformError struct {
 	Wanted Platform
 	// Have lists the platforms of the release in sorted order.
 	Have []Platform
-	// If the release lists the platform, Listed is the error that occurred when the
-	// package was requested. Otherwise, it is nil.
+	// Listed is the error that occurred when the package was requested, or nil if the
+	// release doesn't list the platform.
 	Listed error
 }
 
@@ -43,8 +43,7 @@ func (e *PlatformError) Error() string {
 // Kind returns [NotFound].
 func (e *PlatformError) Kind() ErrorKind { return NotFound }
 
-// Within returns the error's text for messages that already name version v of a. If the
-// error concerns this release, the text does not repeat it.
+// Within returns the error's text. If Address is a and Version is v, the text omits both.
 func (e *PlatformError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

@@ -73,7 +73,7 @@ func (p Package) CheckConventional(name string) error {
 	if !parsed.is(p) {
 		return &IdentityError{p, name, parsed.typ, parsed.version.String(), parsed.platform.String()}
 	}
-	// Other tools don't find files if their names differ in case.
+	// Other tools don't find a file if the case of its name differs.
 	typ, version, platform, ok := ParseFilename(name)
 	if v, err := ParseVersion(strings.TrimPrefix(version, "v")); !ok || err != nil || v != p.Version || typ != p.Address.Type || platform != p.Platform.String() {
 		return &IdentityError{Package: p, Name: name}
@@ -81,7 +81,6 @@ func (p Package) CheckConventional(name string) error {
 	return nil
 }
 
-// parsedName contains the parts of a file name.
 type parsedName struct {
 	typ      string
 	version  Version
@@ -92,9 +91,8 @@ func (n parsedName) is(p Package) bool {
 	return n.typ == p.Address.Type && n.version == p.Version && n.platform == p.Platform
 }
 
-// readFilename parses a file name like [ParseFilename], but ignores the case of all
-// parts except the version, because case-insensitive file systems treat NULL and null
-// as the same name.
+// readFilename parses a file name like [ParseFilename], but ignores case except in the
+// version, because case-insensitive file systems treat NULL and null as the same name.
 func readFilename(name string) (n parsedName, ok bool) {
 	if len(name) < len(filenameStart)+len(filenameEnd) {
 		return parsedName{}, false

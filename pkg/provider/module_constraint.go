@@ -10,17 +10,18 @@ import (
 
 // moduleRules evaluates a constraint as OpenTofu does for modules. OpenTofu uses a
 // different library for modules than for providers, so the same text can have a
-// different meaning: for modules, "~> 1" has no upper limit.
+// different meaning. For modules, "~> 1" has no upper limit.
 type moduleRules struct {
 	required goversion.Constraints
-	// preReleases contains the pre-releases that meet the constraint. OpenTofu parses the
-	// constraint again in the syntax of npm, so the set is usually empty.
+	// preReleases contains the pre-releases that meet the constraint. To find them,
+	// OpenTofu parses the constraint again in npm's syntax, so the set is usually
+	// empty.
 	preReleases versions.Set
 }
 
 // ParseModuleConstraint parses the constraint of a module. Like OpenTofu, it allows
-// versions such as v1.0 and 1.0.0.0. All versions except pre-releases meet an empty
-// text. Errors are of type *[SyntaxError].
+// versions such as v1.0 and 1.0.0.0. If s is empty, all versions except pre-releases
+// meet the constraint. Errors are of type *[SyntaxError].
 func ParseModuleConstraint(s string) (Constraint, error) {
 	c := Constraint{module: &moduleRules{preReleases: versions.None}}
 	if strings.TrimSpace(s) == "" {
@@ -51,7 +52,8 @@ func ParseModuleConstraint(s string) (Constraint, error) {
 // versionPrefix matches the start of versions such as v1.0.0.
 var versionPrefix = regexp.MustCompile(`\bv(\d)`)
 
-// ForModules returns the constraint with the same text for modules.
+// ForModules returns the module constraint with the same text, or c if the text is
+// invalid for modules.
 func (c Constraint) ForModules() Constraint {
 	if converted, err := ParseModuleConstraint(c.text); err == nil {
 		return converted

@@ -70,7 +70,8 @@ func (e *TransientError) Unwrap() error { return e.Err }
 type ProxyError struct {
 	// Proxy is the URL of the proxy without the password.
 	Proxy string
-	// Status is the HTTP status of the proxy's response, or 0 if it did not respond.
+	// Status is the HTTP status of the proxy's response, or 0 if the proxy did not
+	// respond.
 	Status int
 	// HasLogin reports whether the URL contains credentials. Username is the user name
 	// in these credentials. If the credentials have no password, Username is empty,

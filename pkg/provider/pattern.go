@@ -69,8 +69,7 @@ func (p Pattern) Match(a Address) bool {
 		(p.typ == wildcard || p.typ == a.Type)
 }
 
-// Specificity returns the number of parts that are not wildcards, from 0 to 3. The
-// parts that are not wildcards come first.
+// Specificity returns the number of parts that are not wildcards, from 0 to 3.
 func (p Pattern) Specificity() (n int) {
 	for _, part := range []string{p.host, p.namespace, p.typ} {
 		if part != wildcard {
@@ -80,7 +79,8 @@ func (p Pattern) Specificity() (n int) {
 	return n
 }
 
-// String returns the three parts, with the host in Unicode.
+// String returns the three parts, with the host in Unicode. It returns "" for the zero
+// value.
 func (p Pattern) String() string {
 	if p == (Pattern{}) {
 		return ""

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Platform is an operating system and an architecture, as named by Go: linux, amd64.
+// Platform is an operating system and an architecture, with Go's names, such as linux
+// and amd64.
 type Platform struct {
 	OS, Arch string
 }

@@ -1,11 +1,11 @@
 package provider
 
 // Progress contains callbacks that report the progress of transfers. They don't affect
-// any results. Each callback can be nil, and can be called concurrently.
+// any results. Each callback can be nil. Callbacks can be called concurrently.
 type Progress struct {
-	// Begin is called when the transfer of a package starts. total is its size in
-	// bytes, or -1 if unknown. After a failure, the transfer of the same package can
-	// start again.
+	// Begin is called when the transfer of a package starts. total is the size of the
+	// package in bytes, or -1 if unknown. After a failure, the transfer of the same
+	// package can start again.
 	Begin func(p Package, total int64)
 	// Advance is called after n more bytes have been transferred.
 	Advance func(p Package, n int)

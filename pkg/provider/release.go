@@ -15,9 +15,9 @@ type Package struct {
 	// Filename is the conventional name of the archive, as returned by the function
 	// [Filename]. Only this name is used for files.
 	Filename string
-	// ListedAs is the name of the archive in SHA256SUMS if it differs from Filename,
-	// because artifacts from other tools can have different titles. It is only used to look
-	// up checksums, never as a path.
+	// ListedAs is the name of the archive in SHA256SUMS, or empty if this name equals
+	// Filename. The names can differ in artifacts from other tools. ListedAs is used
+	// only to look up checksums, never as a path.
 	ListedAs string
 	// Digest is the SHA-256 digest of the archive. Its hexadecimal form appears in
 	// SHA256SUMS, in the digest of the OCI blob, and in the zh: hash of lock files.
@@ -30,7 +30,7 @@ type Package struct {
 	// archive. It differs from H1 if the archive has entries for directories. It is empty
 	// if it is unknown or equal to H1.
 	H1Unpacked string
-	// Documents lists the documents that are only about this package.
+	// Documents lists the documents that are about only this package.
 	Documents []Document
 	// Locator is the location of the archive. Only the source that created this value
 	// uses it.
@@ -49,8 +49,8 @@ type Release struct {
 	Version Version
 	// Packages lists one package per platform, sorted by platform.
 	Packages []Package
-	// Omitted contains an error for each platform that the source lists but whose package
-	// can't be used, sorted by platform. It is empty if platforms were requested.
+	// Omitted contains one error for each platform that the source lists without a
+	// usable package, sorted by platform. It is empty if platforms were requested.
 	Omitted []*PlatformError
 	// Protocols lists the plugin protocol versions, such as "5.0", according to the
 	// origin registry. It is empty if unknown.

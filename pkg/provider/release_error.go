@@ -30,9 +30,9 @@ func (e *Error) Error() string {
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Within returns the error's text for messages that already name version v of a. If the
-// error concerns this release, the text omits it, and also omits Op unless Op has the
-// suffix " of", as in "fetching checksums of".
+// Within returns the error's text. If Address is a, and Version is v or the zero value,
+// the text omits both. In this case, it contains Op only if Op ends in " of", as in
+// "fetching checksums of".
 func (e *Error) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v && e.Version != (Version{}) {
 		return e.Error()
@@ -65,14 +65,14 @@ func errorWithin(err error, a Address, v Version) string {
 	return err.Error()
 }
 
-// VersionError reports that a provider does not have a version, or has no version that
-// meets a constraint. It wraps [ErrVersionNotFound].
+// VersionError reports that a provider does not have the requested version, or has no
+// version that meets the requested constraint. It wraps [ErrVersionNotFound].
 type VersionError struct {
 	Address Address
 	// Version is the requested version. It is the zero value if Wanted is set.
 	Version Version
 	Wanted  Constraint
-	// Where is the location that was searched, if it is not a registry.
+	// Where is the location that was searched. It is empty for a registry.
 	Where string
 	// Have lists the existing versions.
 	Have []Version
@@ -100,8 +100,7 @@ func (e *VersionError) Error() string {
 	return text + "; " + SomeVersions(e.Have)
 }
 
-// Within returns the error's text for messages that already name version v of a. If the
-// error concerns this release, the text does not repeat it.
+// Within returns the error's text. If Address is a and Version is v, the text omits both.
 func (e *VersionError) Within(a Address, v Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()

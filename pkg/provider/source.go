@@ -20,10 +20,10 @@ type Source interface {
 	// given, the release contains only the packages for these platforms. Release
 	// returns [ErrProviderNotFound], [ErrVersionNotFound], or a *[PlatformError].
 	Release(ctx context.Context, a Address, v Version, only ...Platform) (Release, error)
-	// Open returns a reader for a package's zip, and the size of the zip in bytes or -1
-	// if it is unknown. The reader verifies the content. If it doesn't match p.Digest
-	// and p.Size, the Read that would complete the content returns an error instead of
-	// the last bytes.
+	// Open returns a reader for a package's zip, and the size of the zip in bytes. The
+	// size is -1 if it is unknown. The reader verifies the content. If the content
+	// doesn't match p.Digest and p.Size, the Read that would complete the content
+	// returns an error instead of the last bytes.
 	Open(ctx context.Context, p Package) (io.ReadCloser, int64, error)
 }
 
@@ -59,8 +59,8 @@ type Capabilities struct {
 	// remaining bundles and an error.
 	Attestations func(ctx context.Context, r Release) (map[digest.Digest][]Document, error)
 	// Stat checks that a package's zip exists and has the expected size, without
-	// reading the zip. It returns the same errors as Open. checked is false if only
-	// Open can check this.
+	// reading the zip. It returns the same errors as Open. If only Open can check the
+	// zip, checked is false.
 	Stat func(ctx context.Context, p Package) (checked bool, err error)
 	// Path returns the path of a package's zip if it is a local file.
 	Path func(p Package) (path string, ok bool)

@@ -40,8 +40,8 @@ type Verdict struct {
 	// signature, which can be a key ID of 16 digits or empty.
 	Fingerprint string
 	// Signer is the primary user ID of this key, such as "Jane <jane@example.com>". The
-	// owner of the key chose it, so it proves nothing on its own. It is empty if the key
-	// is unknown.
+	// owner of the key chose this text, so it proves nothing. It is empty if the key is
+	// unknown.
 	Signer string
 	// Expired is the time at which the key or the signature expired. It is zero if
 	// neither has expired or the time is unknown.
@@ -51,8 +51,8 @@ type Verdict struct {
 	// Warning is a sentence for users if the release was accepted despite a problem
 	// with its signature. Otherwise, it is empty.
 	Warning string
-	// KeyChange describes how the signature differs from the previous version's: a
-	// different key, or no key that verifies it. It is part of Warning. It is empty if
+	// KeyChange describes a change from the previous version's signature: a different
+	// key, or a signature that no key verifies. It is part of Warning. It is empty if
 	// the signatures were not compared, or if both are by the same key.
 	KeyChange string
 }

@@ -102,13 +102,13 @@ func NewestFirst(vs []Version) []Version {
 type Constraint struct {
 	text string
 	set  versions.Set
-	// module is set for the constraint of a module, instead of set.
+	// If module is not nil, this is the constraint of a module, and set is unused.
 	module *moduleRules
 }
 
 // ParseConstraint parses the constraints of a provider, separated by commas. A
-// pre-release meets a constraint only if it is specified exactly. Errors are of type
-// *[SyntaxError].
+// pre-release meets a constraint only if the constraint specifies exactly this version.
+// Errors are of type *[SyntaxError].
 func ParseConstraint(s string) (Constraint, error) {
 	fail := func(offset int, problem string) (Constraint, error) {
 		return Constraint{}, &SyntaxError{What: "version constraint", Input: s, Offset: offset, Problem: problem}
@@ -149,8 +149,8 @@ func (c Constraint) IsZero() bool { return c.text == "" }
 // String returns the constraints, separated by ", ".
 func (c Constraint) String() string { return c.text }
 
-// And returns the constraint that a version meets only if it meets both c and d. It
-// returns the same errors as [ParseConstraint].
+// And returns the constraint that requires both c and d. It returns the same errors as
+// [ParseConstraint].
 func (c Constraint) And(d Constraint) (Constraint, error) {
 	switch isModule := c.module != nil || d.module != nil; {
 	case isModule && (c.IsZero() || d.IsZero()):
@@ -182,8 +182,8 @@ func (c Constraint) Allows(v Version) bool {
 	return c.set.Has(v.v)
 }
 
-// Exact returns the only version that meets the constraint if the constraint is written
-// as a version, such as "5.64.0" or "= 5.64.0".
+// Exact returns the version of a constraint that is written as a version, such as
+// "5.64.0" or "= 5.64.0". For other constraints, it returns false.
 func (c Constraint) Exact() (Version, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(c.text, "="))
 	if c.module != nil {

@@ -12,7 +12,7 @@ import (
 
 // apply executes a plan. It sends zips, then manifests, and then the tag. If it returns
 // [repository.ErrTagMoved], the facts record the completed work, so that the next round
-// doesn't repeat it.
+// doesn't repeat this work.
 func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error) {
 	r = Result{Plan: p}
 	// 1. Add the signature and the keys, and verify the signature.
@@ -46,7 +46,6 @@ func (j *job) apply(ctx context.Context, f *facts, p Plan) (r Result, err error)
 	return r, err
 }
 
-// push packs the release and pushes it.
 func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 	packed, err := artifact.Pack(r.release, r.index)
 	if err != nil {
@@ -92,7 +91,7 @@ func (j *job) push(ctx context.Context, f *facts, r *Result) error {
 }
 
 // isConcurrent reports whether other jobs can publish other platforms at the same time.
-// They do so only if the release is a local build or is limited to specific platforms.
+// They do so only for local builds, and in runs that are limited to specific platforms.
 func (j *job) isConcurrent() bool {
 	return !j.address.IsModule() && (!j.can.Published || len(j.options.Platforms) > 0)
 }
@@ -149,7 +148,7 @@ func (j *job) signAndVerify(ctx context.Context, f *facts, r *Result) (err error
 }
 
 // signRelease signs the release if a signer is configured and the release has no
-// signature. It also adds the keys for the release's signature, which can be the stored
+// signature. It also adds the keys for the signature, even if that is the stored
 // signature.
 func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Release, error) {
 	made := r
@@ -183,7 +182,7 @@ func (j *job) signRelease(ctx context.Context, r provider.Release) (provider.Rel
 	return made, nil
 }
 
-// results returns the packages, and whether their zips were sent.
+// results returns the packages. Each result reports whether the zip was sent.
 func (f facts) results(packages []provider.Package) []PackageResult {
 	var all []PackageResult
 	for _, pkg := range packages {

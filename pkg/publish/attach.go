@@ -65,8 +65,8 @@ func (j *job) attestStored(ctx context.Context, f *facts, r *Result) error {
 // sortedNames returns the sorted names without duplicates.
 func sortedNames(names []string) []string { return slices.Compact(slices.Sorted(slices.Values(names))) }
 
-// complete attaches the documents that belong to an index before a tag points to it, so that
-// a failure doesn't leave an incomplete release.
+// complete attaches the documents that belong to an index before a tag points to this
+// index, so that a failure doesn't leave an incomplete release.
 func (j *job) complete(ctx context.Context, f *facts, index artifact.Blob) error {
 	if j.options.NoReferrers {
 		return nil
@@ -80,11 +80,11 @@ func (j *job) complete(ctx context.Context, f *facts, index artifact.Blob) error
 	return err
 }
 
-// attach attaches the documents about all platforms to the index that the tag points
-// to, unless complete already did this. These are the source's documents, and the referrers
-// of earlier indexes. attach adds the names of new referrers to the result. If the tag then
-// points to a new index, attach repeats this for the new index. A later run that extends the
-// index also carries over its referrers.
+// attach attaches documents about all platforms to the index that the tag points to,
+// unless complete already did this. The documents are the source's documents and the
+// referrers of earlier indexes. attach adds the names of new referrers to the result.
+// If the tag then points to a new index, attach starts again with that index. A later
+// run that extends the index also keeps its referrers.
 func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 	index := f.now.Descriptor
 	if j.options.DryRun || j.options.NoReferrers || index.Digest == "" || index.Digest == f.completed || r.Tag != f.tag {
@@ -116,9 +116,9 @@ func (j *job) attach(ctx context.Context, f facts, r *Result) error {
 	return fmt.Errorf("attaching documents: %w (%d attempts)", repository.ErrTagMoved, maxMoves)
 }
 
-// carried returns the source's documents, and the referrers of earlier indexes that the
-// source does not replace. Decisions are not carried over, because each decision
-// applies to only one index.
+// carried returns the source's documents. It adds the referrers of earlier indexes,
+// except those that a document of the source replaces. Decisions are not carried over,
+// because each decision applies to only one index.
 func (j *job) carried(ctx context.Context, f facts, index ocispec.Descriptor) ([]provider.Document, error) {
 	documents := slices.Clone(f.documents)
 	// Start with the last index, which has the newest referrers.

@@ -20,24 +20,26 @@ type Candidate struct {
 	// Release is the release for the gates. Its Address and Version identify the tag.
 	Release provider.Release
 	Index   artifact.Blob
-	// Existing is the content of the version's tag when the caller looked. Extended is the
-	// index that the release extends, which can be pending, or the zero value.
+	// Existing is the content of the version's tag when the caller inspected it.
+	// Extended is the released or pending index that the release extends, or the zero
+	// value.
 	Existing, Extended repository.Inspection
 	// Stage specifies that the pending tag is written instead of the version's tag.
 	Stage bool
-	// Held is the reason that an earlier call of [Commit] held the release, so that the
-	// release is now staged. The gates don't decide again.
+	// Held is the reason an earlier call of [Commit] held the release, or nil. If set,
+	// the release is now staged, and the gates don't decide again.
 	Held *HeldError
 	// Denial is the denial that the user overrides, or nil. Other denials, such as newer
 	// ones, still apply.
 	Denial *repository.DecisionRecord
 	// AllowPending allows writing the tag of a version that waits for its approval.
 	AllowPending bool
-	// Force specifies that the use of Force is recorded if it overrides the denial or the
-	// wait for an approval or, if Replaces is set, replaces conflicting content.
+	// Force makes [Commit] record that the denial or the wait for an approval is
+	// overridden. If Replaces is also set, Commit records that conflicting content is
+	// replaced.
 	Force, Replaces bool
-	// NoReferrers omits the record of Force and the earlier decisions about the version,
-	// for registries that can't store them.
+	// NoReferrers omits the record of Force and the earlier decisions about the
+	// version. Use it for registries that can't store referrers.
 	NoReferrers bool
 	// Gates, if not nil, decide whether the tag is written.
 	Gates Gates
@@ -53,19 +55,19 @@ type Candidate struct {
 type Committed struct {
 	// Now is the content of the tag after it was written.
 	Now repository.Inspection
-	// Held is the reason the release is held, or nil. Unless the candidate was staged,
-	// nothing was written.
+	// Held is the reason the release is held, or nil. A held release was written only
+	// if the candidate was staged.
 	Held *HeldError
 	// PendingTagError is the reason the pending tag still exists, or nil. It wraps
 	// [repository.ErrTagMoved] if the tag points to another release.
 	PendingTagError error
 }
 
-// Commit decides whether a release gets the tag of its version, or its pending tag. If so,
-// it calls write, which writes the tag unless another run has moved it, and reads it back.
-// Every tag of a version is written in this way, so that denials, waiting approvals, and
-// gates have the same effect in each flow. The repository must already have the content
-// of the release.
+// Commit decides whether a release gets the tag of its version or, if it is staged, its
+// pending tag. If so, Commit calls write, which must not replace a tag that another run
+// has moved, and must read the tag back. Every tag of a version is written in this way,
+// so that denials, waiting approvals, and gates have the same effect in each flow. The
+// repository must already have the content of the release.
 //
 //	state   the denial and the pending release, as they are now
 //	decide  without I/O
@@ -74,8 +76,8 @@ type Committed struct {
 //	write   the tag
 //	settle  delete the denial and the pending tag that the release replaces
 //
-// For a denied release, the error is a *[repository.DeniedError]. Commit also returns the
-// errors of write, and errors from the repository.
+// For a denied release, the error is a *[repository.DeniedError]. Commit also returns
+// errors from write and the repository.
 func Commit(ctx context.Context, repo repository.Repository, c Candidate, write func(ctx context.Context) (repository.Inspection, error)) (done Committed, err error) {
 	s, held, err := c.check(ctx, repo)
 	if done.Held = held; err != nil || held != nil {
@@ -101,8 +103,8 @@ func Commit(ctx context.Context, repo repository.Repository, c Candidate, write 
 	return done, err
 }
 
-// check decides as [Commit] does, but without gates, and writes nothing. It is all that
-// happens in a dry run.
+// check decides like [Commit], but runs no gates and writes nothing. Dry runs use it
+// instead of Commit.
 func (c Candidate) check(ctx context.Context, repo repository.Reader) (s state, held *HeldError, err error) {
 	if s, err = readState(ctx, repo, c); err == nil {
 		held, err = evaluate(s, c)
@@ -110,7 +112,7 @@ func (c Candidate) check(ctx context.Context, repo repository.Reader) (s state, 
 	return s, held, err
 }
 
-// state is what a repository contains about a version, apart from its tag.
+// state is the data about a version in a repository, apart from the version's tag.
 type state struct {
 	// denial is the record that denies the version, or nil.
 	denial *repository.DecisionRecord
@@ -123,8 +125,8 @@ type state struct {
 	isUnapproved bool
 }
 
-// readState reads the denial and the pending tag, because tag lists can be out of date, and
-// the decisions about the release that the candidate replaces.
+// readState reads the denial, the pending tag, and the decisions about the release that
+// the candidate replaces. It doesn't use the tag list, which can be out of date.
 func readState(ctx context.Context, repo repository.Reader, c Candidate) (s state, err error) {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -262,13 +264,14 @@ func (c Candidate) override(s state) string {
 	case c.Replaces:
 		return "overwrites conflicting content"
 	case c.AllowPending && (isWaiting(s.pending, c) || s.isUnapproved):
-		return "overrides the wait for an approval"
+		return "overrides the missing approval"
 	}
 	return ""
 }
 
-// settle deletes what a released index replaces if [Commit] did not write its tag, because
-// the tag was already right. tags contains the tags of the repository.
+// settle deletes the denial and the pending tag that a released index replaces. It is
+// used if the tag was already right, so that [Commit] didn't write it. tags contains
+// the tags of the repository.
 func (c Candidate) settle(ctx context.Context, repo repository.Repository, released repository.Inspection, tags []string) error {
 	if slices.Contains(tags, artifact.PendingTag(c.Release.Version)) && c.isGated() {
 		if _, err := c.dropPending(ctx, repo, released); err != nil {

@@ -20,8 +20,8 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // same, and referrers are copied, too. The status of the result is one of these:
 //
 //   - Created: the tag did not exist.
-//   - Unchanged: the tag points to the same index, or to a different index that has all
-//     zips of the source and additional documents. Copy keeps the different index. See
+//   - Unchanged: the tag points to the same index, or to a different index that has
+//     additional documents and all of the source's zips. Copy keeps this index. See
 //     [Result] Source.
 //   - Extended: platforms, documents, or referrers were added, and nothing was lost.
 //     See [Result] Attached.
@@ -35,10 +35,10 @@ var errBytes = provider.Errorf(provider.Misuse, "a copy can't change the content
 // version.
 //
 // Options have the same meaning as for [Release]. Verify is called with the source's
-// release. AgainstOrigin and NoH1 have no effect. If Platforms, Index, SBOM, or Signing is
-// set, Copy returns an error, because they would change the content. Copy also returns
-// errors from [repository.Copy], *[repository.DeniedError], and, if the release is
-// missing, the source's error.
+// release. AgainstOrigin and NoH1 have no effect. If Platforms, Index, SBOM, or Signing
+// is set, Copy returns an error, because these options would change the content. Copy
+// also returns errors from [repository.Copy]. For a denied release, the error is a
+// *[repository.DeniedError]. For a missing release, it is the source's error.
 func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
 	done := Result{Plan: Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}
 	if len(o.Platforms) > 0 || o.Index.SourceURL != "" || len(o.Index.Annotations) > 0 || o.SBOM != nil || o.Signing.Signer != nil {
@@ -63,7 +63,6 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	return done, err
 }
 
-// copy copies the release.
 func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	v, o := c.version, c.options
 	// 1. Check for denials in both repositories, and run a quick check. Force doesn't
@@ -109,7 +108,7 @@ func (c *copying) copy(ctx context.Context, done Result) (Result, error) {
 	}
 }
 
-// settleCopy is like settle. It inspects the tag only if there is something to settle.
+// settleCopy is like settle, but inspects the tag only if settle has work to do.
 func (c *copying) settleCopy(ctx context.Context, f facts, r Result) (err error) {
 	if f.denial == nil && r.Status != Replaced && !slices.Contains(f.tags, artifact.PendingTag(c.version)) {
 		return nil
@@ -126,9 +125,9 @@ type copying struct {
 	from repository.Reader
 }
 
-// quickCheck reports whether the target has the release, if the check level requires
-// fewer checks than a copy performs. If quickCheck can't read the tag list, it returns
-// no error, because the copy then reports the error.
+// quickCheck reports whether the target has the release. If the check level requires as
+// many checks as a copy performs, it returns false. If quickCheck can't read the tag
+// list, it returns no error, because the copy then reports the error.
 func (c *copying) quickCheck(ctx context.Context, done *Result) (bool, error) {
 	depth := c.options.depth()
 	if depth > repository.DepthManifests {
@@ -173,8 +172,8 @@ func (c *copying) copyOptions(f *facts) repository.CopyOptions {
 	return o
 }
 
-// commit writes the tag of a release whose content was copied or, if the release is staged
-// or held, its pending tag.
+// commit writes the tag of a release whose content was copied. If the release is staged
+// or held, commit writes its pending tag instead.
 func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v provider.Verdict, write func(context.Context) (repository.Inspection, error)) (err error) {
 	r := Result{Verdict: v}
 	if t.Forced {

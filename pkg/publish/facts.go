@@ -24,8 +24,8 @@ type runFacts struct {
 	version provider.Version
 	// known contains the parts that were gathered.
 	known map[part]bool
-	// tag is the tag to write. stage reports whether it is the pending tag. held is the
-	// reason, or nil if the options request it.
+	// tag is the tag to write. stage reports whether tag is the pending tag. held is
+	// the reason the release is staged, or nil if the options request this.
 	tag   string
 	stage bool
 	held  *HeldError
@@ -63,12 +63,13 @@ type tagFacts struct {
 	// foreign is not nil if the tag or the repository belongs to a different provider.
 	foreign *repository.ProviderMismatchError
 	// wanted contains the requested platforms if they are known before the release is
-	// read. digests contains the digests of their zips if the plan compares them.
+	// read. digests contains the digests of their zips if the plan compares these
+	// digests.
 	wanted  []provider.Platform
 	digests map[provider.Platform]digest.Digest
-	// kept contains stored packages with their documents. The packages are intact, and
-	// the source has either the same zip or no zip. The content of documents about the
-	// release is in memory.
+	// kept contains stored packages with their documents. The packages are intact. For
+	// each package, the source has the same zip or none. The content of documents about
+	// the release is in memory.
 	kept provider.Release
 	// signedByRun reports whether the signer of this run made the signature of kept.
 	signedByRun bool
@@ -85,8 +86,8 @@ type tagFacts struct {
 	// If the plan changes the release, unattestedPackages is nil. Otherwise, it
 	// contains the packages that have no attestations.
 	unattestedPackages []provider.Package
-	// completed is the index to which everything that belongs to it was attached before a
-	// tag pointed to it.
+	// completed is the digest of the index to which complete has attached the
+	// documents.
 	completed digest.Digest
 	// committed reports whether Commit has written the tag. now is the inspection of the
 	// tag after the plan was applied.

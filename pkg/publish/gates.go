@@ -12,13 +12,13 @@ import (
 // Gates decide whether releases can be tagged.
 type Gates interface {
 	// Decides reports whether at least one gate runs for the release. If the gates then
-	// allow it, no person has to approve the pending release of the version.
+	// allow the release, the version's pending release needs no approval by a person.
 	Decides(c Candidate) bool
 	// Enforce runs the gates for a release whose content the repository already has,
 	// and records their decisions. If the release must become or stay pending, held is
 	// the reason. If a gate denies the release, the error is a
-	// *[repository.DeniedError], and the tag isn't written. Recorded decisions of gates
-	// have no effect: the gates decide before each tag is written.
+	// *[repository.DeniedError], and the tag isn't written. Earlier decisions of gates
+	// have no effect, because the gates decide before each tag is written.
 	Enforce(ctx context.Context, repo repository.Repository, c Candidate) (held *HeldError, err error)
 }
 
@@ -35,7 +35,7 @@ const (
 // HeldError reports that a release is held, which means that it becomes or stays pending.
 type HeldError struct {
 	// Gate is the name of the gate that holds the release. It is empty if a rule of the
-	// caller holds it.
+	// caller holds the release.
 	Gate string
 	// Reason is the explanation of the gate or rule. It is empty if the gate failed.
 	Reason string

@@ -63,8 +63,8 @@ func (j *job) gather(ctx context.Context, f *facts, needs part) (err error) {
 	return j.readStored(ctx, f, needs)
 }
 
-// readDenial reads the denial of the version. If the repository has no tag list, the
-// repository probably does not exist yet, and apply checks the denial again.
+// readDenial reads the denial of the version. If the repository has no tag list, it
+// probably doesn't exist yet. apply checks the denial again.
 func (j *job) readDenial(ctx context.Context, f *facts) (err error) {
 	f.tags, err = j.repo.Tags(ctx)
 	f.unlisted = err

@@ -19,9 +19,9 @@ func (j *job) readUnattested(ctx context.Context, f *facts) error {
 	return err
 }
 
-// readAttestations reads the attestations of the packages that a plan adds or, if the
-// plan adds none, of the unchanged packages that have no attestations. Bundles about
-// SHA256SUMS become documents of a new release.
+// readAttestations reads the attestations of the packages that a plan adds. If the plan
+// adds no packages, it reads attestations for the unchanged packages that have none.
+// Bundles about SHA256SUMS become documents of a new release.
 func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
 	r := f.release
 	isUnattested := func(p provider.Package) bool {
@@ -52,7 +52,7 @@ func (j *job) readAttestations(ctx context.Context, f *facts) (err error) {
 		bundle.Scope = provider.ScopeRelease
 		if _, has := r.Document(provider.KindSigstore); !has {
 			f.release.Documents = append(slices.Clip(f.release.Documents), bundle)
-			break // a manifest contains at most one
+			break // a manifest contains at most one bundle
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func (j *job) readStored(ctx context.Context, f *facts, needs part) (err error) 
 		return err
 	}
 	if needs == needAll {
-		if damaged := f.sort(j.repo, j.policy().rebuilds); len(damaged) > 0 { // the release under the tag must be complete
+		if damaged := f.sort(j.repo, j.policy().rebuilds); len(damaged) > 0 { // the tagged release must be complete
 			fresh, err := j.src.Release(ctx, j.address, j.version, damaged...)
 			if _, missing := errors.AsType[*provider.PlatformError](err); missing {
 				f.lost, err = damaged, nil

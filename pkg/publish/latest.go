@@ -15,8 +15,8 @@ import (
 )
 
 // WriteLatest points a module's latest tag to a version that the repository contains,
-// unless it already does. was is the inspection of the latest tag. If another run moves
-// the tag at the same time, the other run wins.
+// unless the tag already points to this version. was is the inspection of the latest
+// tag. If another run moves the tag at the same time, the other run wins.
 func WriteLatest(ctx context.Context, repo repository.Repository, version digest.Digest, was repository.Inspection) error {
 	if was.Digest == version {
 		return nil
@@ -32,8 +32,8 @@ func WriteLatest(ctx context.Context, repo repository.Repository, version digest
 }
 
 // copyLatest writes a module's latest tag if the source's latest tag points to the
-// version that was copied, unless the target's tag points to a newer version, such as
-// during the import of an older bundle.
+// copied version. If the target's latest tag already points to a newer version, as when
+// an older bundle is imported, copyLatest keeps that tag.
 func copyLatest(ctx context.Context, from repository.Reader, to repository.Repository, copied Result) error {
 	source, err := repository.Inspect(ctx, from, artifact.LatestTag, repository.DepthIndex)
 	if err != nil || !source.Exists() || source.Digest != cmp.Or(copied.Source, copied.Digest) {

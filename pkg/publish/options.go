@@ -49,7 +49,7 @@ type Options struct {
 	Verify func(ctx context.Context, r provider.Release) (provider.Verdict, error)
 	// Signing signs releases, and adds keys to signed releases.
 	Signing Signing
-	// RecordSigner, if not nil, signs the recorded decisions of gates and uses of
+	// RecordSigner, if not nil, signs the records of gate decisions and of each use of
 	// Force. If nil, Signing's signer is used.
 	RecordSigner artifact.Signer
 	// AgainstOrigin requests the digests from a remote source and verifies the signature
@@ -91,9 +91,9 @@ type AttestationMode string
 
 // Attestation modes. In both modes, the signatures of attestations are not verified.
 const (
-	// AttestationsFetch publishes the source's attestations, including the attestations
-	// of stored packages that have none yet, unless Check is [repository.DepthIndex] or
-	// less. If some are unavailable, the result contains a warning.
+	// AttestationsFetch publishes the source's attestations. Unless Check is
+	// [repository.DepthIndex] or less, it also adds attestations to stored packages
+	// that have none. If some are unavailable, the result contains a warning.
 	AttestationsFetch AttestationMode = "fetch"
 	// AttestationsRequire also makes publishing fail if a new package has no attestation,
 	// or if attestations are unavailable.
@@ -157,9 +157,9 @@ type Result struct {
 	// Omitted contains an error for each platform that the source lists but whose package
 	// can't be used. The other platforms were published.
 	Omitted []*provider.PlatformError
-	// Slow reports whether writing took so long that jobs that published the same
-	// version at the same time might have overwritten each other's content. To repair
-	// the release, run these jobs again.
+	// Slow reports whether writing took so long that concurrent jobs for this version
+	// might have overwritten each other's content. To repair the release, run these
+	// jobs again.
 	Slow bool
 	// Moved is the number of times that another run moved the tag. Each time, the
 	// platforms of both runs were merged.

@@ -80,10 +80,10 @@ type policy struct {
 	// rebuilds reports whether the documents and annotations of stored packages are
 	// replaced with the source's, even if the zips are equal.
 	rebuilds bool
-	// listed reports whether a version with a listed tag counts as unchanged.
+	// listed reports whether a version with a listed tag is treated as unchanged.
 	listed bool
-	// comparesOrigin reports whether the documents of a release with equal zips are compared,
-	// too, because the release is read anyway. The source can have added a signature.
+	// comparesOrigin reports whether documents are compared even if the zips are equal.
+	// The source might have added a signature.
 	comparesOrigin bool
 	// verifiesAgain reports whether the signature of an unchanged release is verified
 	// again.

@@ -58,9 +58,9 @@ func (p *Plan) addKept(f facts, force bool) (conflicts []string) {
 }
 
 // takeStoredDocuments is used if the source has no SHA256SUMS that replaces the stored
-// SHA256SUMS. It keeps the stored file if it lists all packages. Otherwise, it generates
-// a new SHA256SUMS for all packages. If the new file would invalidate a signature that
-// can't be recreated, it returns a conflict.
+// SHA256SUMS. It keeps the stored file if that file lists all packages. Otherwise, it
+// generates a new SHA256SUMS for all packages. If the new file would invalidate a
+// signature that can't be recreated, it returns a conflict.
 func takeStoredDocuments(r *provider.Release, kept provider.Release, signedByRun bool) (conflict string) {
 	_, generated := r.Document(provider.KindSums)
 	stored, has := kept.Document(provider.KindSums)

@@ -118,8 +118,9 @@ func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repos
 	}
 }
 
-// settle records the use of Force, and deletes what the release replaces, unless Commit
-// has already done this, because the tag was already right.
+// settle records the use of Force, and deletes the denial and the pending tag that the
+// release replaces. Commit does this itself when it writes a tag, so settle handles
+// only tags that were already right.
 func (j *job) settle(ctx context.Context, f facts, r Result) error {
 	if j.options.DryRun || f.committed {
 		return nil

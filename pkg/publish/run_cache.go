@@ -15,8 +15,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// maxShared is the maximum size of cached blobs in bytes. Releases share config and key
-// blobs, which are small, but not zips.
+// maxShared is the maximum size of cached blobs in bytes. Releases share small config
+// and key blobs, but not zips.
 const maxShared = 64 << 10
 
 // runCache caches facts about repositories for all releases of a [Publisher], so that
@@ -58,12 +58,12 @@ func (m *runCache) checkOwner(ctx context.Context, repo repository.Repository, a
 	return err
 }
 
-// Reader returns a repository with sorted tags that are requested only once.
+// Reader returns a repository whose tags are sorted and requested only once.
 func (p *Publisher) Reader(repo repository.Reader) repository.Reader {
 	return p.cache.tags.Reader(repo)
 }
 
-// Repository is like Reader, but also returns a repository that can be written. Releases of
+// Repository is like Reader, but returns a repository that can be written. Releases of
 // this Publisher find the tags that are written to it.
 func (p *Publisher) Repository(repo repository.Repository) repository.Repository {
 	return p.cache.of(repo)

@@ -120,7 +120,7 @@ func TestStageStale(t *testing.T) {
 		}
 		w.publish(t, to, publish.Created, publish.Options{Platforms: []provider.Platform{zos}, Force: true})
 		records, err := repository.Decisions(t.Context(), to.open(t), to.digest(t), artifact.DecisionForce)
-		if err != nil || len(records) != 1 || records[0].Reason != "overrides the wait for an approval" {
+		if err != nil || len(records) != 1 || records[0].Reason != "overrides the missing approval" {
 			t.Errorf("the use of Force: %+v, %v", records, err)
 		}
 		_, err = approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{})

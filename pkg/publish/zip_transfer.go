@@ -38,10 +38,10 @@ type zipTransfer struct {
 	found     contentFacts
 }
 
-// contentFacts contains what is known about the contents of a zip.
+// contentFacts contains the known facts about the contents of a zip.
 type contentFacts struct {
 	h1, h1Unpacked string
-	// warning is the value of the field of [PackageResult].
+	// warning is the value for [PackageResult] Warning.
 	warning string
 }
 
@@ -246,9 +246,9 @@ func (t *zipTransfer) fromListing(contents packagezip.Contents) contentFacts {
 	return found
 }
 
-// check returns the facts about a zip that was hashed with the result err. It returns
-// an error if the h1 hash doesn't match the source's. It also generates the SBOM. With
-// NoH1, it returns the source's h1 hash.
+// check returns the facts about a zip. err is the result of hashing the zip. check
+// returns an error if the h1 hash doesn't match the source's. It also generates the
+// SBOM. With NoH1, it returns the source's h1 hash.
 func (t *zipTransfer) check(contents packagezip.Contents, err error) (contentFacts, error) {
 	if err != nil {
 		name := t.pkg.Filename

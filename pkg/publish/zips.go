@@ -93,8 +93,8 @@ func isGone(err error) bool {
 	return ok && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
 }
 
-// omit removes the platforms whose zips don't exist from the release. If no other zip was
-// to be sent, it returns the error about the first platform.
+// omit removes the platforms whose zips don't exist from the release. If the plan sends
+// no other zip, omit returns the error about the first platform.
 func (f *facts) omit(release provider.Release, p Plan, omitted []*provider.PlatformError) (provider.Release, error) {
 	slices.SortFunc(omitted, func(a, b *provider.PlatformError) int { return a.Wanted.Compare(b.Wanted) })
 	isOmitted := func(pkg provider.Package) bool {

@@ -41,8 +41,8 @@ func fetchDirectory(ctx context.Context, src provider.Source, sink Sink, p provi
 	return r, true, err
 }
 
-// PutDirectory copies an unpacked package. If its h1: hash doesn't match the package,
-// it returns an error. See [Sink].
+// PutDirectory copies an unpacked package. If the copy's h1: hash doesn't match the
+// package, PutDirectory returns an error. See [Sink].
 func (s *unpackedSink) PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error) {
 	if p.H1 == "" {
 		return "", false, fmt.Errorf("copying %s: no h1 hash is available to verify the package", from)

@@ -19,8 +19,9 @@ type ManyOptions struct {
 	// requirement selects no version, no release is started. Transfers in progress are
 	// completed.
 	FailFast bool
-	// Latest is the maximum number of matching versions to pull for each requirement,
-	// newest first. If zero, only the newest version is pulled. If negative, all are.
+	// Latest is the maximum number of matching versions that are pulled per requirement,
+	// starting with the newest. If zero, only the newest version is pulled. If negative,
+	// all are.
 	Latest int
 	// OnSelect, if not nil, is called with the versions that a requirement selects, newest
 	// first. Calls are sequential and in the order of the requirements, before any
@@ -35,8 +36,8 @@ type ManyOptions struct {
 	// preceding releases have finished. Calls are sequential, in the order of the
 	// requirements, and newest version first.
 	OnResult func(Pulled)
-	// OnWithdrawn, if not nil, is called for each version that the source denies, and that
-	// was therefore removed from the lists of a network mirror ([LayoutNetwork]).
+	// OnWithdrawn, if not nil, is called for each version that was removed from the
+	// lists of a network mirror ([LayoutNetwork]) because the source denies it.
 	OnWithdrawn func(provider.Address, provider.Version)
 }
 
@@ -54,9 +55,9 @@ type Pulled struct {
 // are passed to the callbacks and don't stop the other releases, unless FailFast is
 // set. If the context is canceled, Many starts no more releases and returns an error.
 //
-// If the sink is a network mirror, Many removes the providers' denied versions from its
-// lists, so that clients can't install versions that earlier runs have pulled. It keeps the
-// zips.
+// If the sink is a network mirror, Many removes the providers' denied versions from the
+// mirror's lists, so that clients can't install versions that earlier runs have pulled.
+// Many keeps the zips.
 func Many(ctx context.Context, src provider.Source, sink Sink, wanted []provider.Requirement, o ManyOptions) error {
 	o = o.complete()
 	o.Options = o.withAcquire()

@@ -79,9 +79,9 @@ func (m *mirrorLists) add(ctx context.Context, p provider.Package, h1 []string) 
 	})
 }
 
-// remove removes versions of a provider from index.json, and then deletes their documents,
-// so that index.json never lists a version whose document is missing. It returns the
-// versions that were listed, and keeps the zips.
+// remove removes versions of a provider from index.json, and then deletes their
+// documents, so that index.json never lists a version whose document is missing. It
+// returns the versions that were listed. It keeps the zips.
 func (m *mirrorLists) remove(ctx context.Context, a provider.Address, versions []provider.Version) (removed []provider.Version, err error) {
 	if len(versions) == 0 {
 		return nil, nil

@@ -4,7 +4,7 @@
 //	pull = oci.Source (or another) → Package → verifying reader → directory sink
 //
 // Use this package to fill directories that OpenTofu installs from, or to distribute
-// zips, and implement a [Sink] to store packages elsewhere.
+// zips. Implement a [Sink] to store packages elsewhere.
 package pull
 
 import (
@@ -30,10 +30,11 @@ type Options struct {
 	Concurrency int
 	// Acquire, if not nil, is called before the transfer of a zip. size is the size of
 	// the zip in bytes, or -1 if it is unknown. Acquire blocks until the transfer can
-	// start. The returned function is called when the transfer has finished, and before
-	// the last attempt, for which Acquire is called again. Use Acquire to share a limit
-	// between releases, as [Many] does. The shared limit applies in addition to
-	// Concurrency. With or without Acquire, the last attempt runs exclusively.
+	// start. The returned function is called when the transfer has finished. It is also
+	// called before the last attempt, for which Acquire is called again. Use Acquire to
+	// share a limit between releases, as [Many] does. The shared limit applies in
+	// addition to Concurrency. With or without Acquire, the last attempt runs
+	// exclusively.
 	Acquire func(ctx context.Context, size int64) (release func(), err error)
 	// Verify, if not nil, verifies the signature of the release before anything is
 	// written. If it returns an error, Release fails. Verify is typically a method of

@@ -18,7 +18,7 @@ type Sink interface {
 	// Has reports whether a valid package exists. path is its existing or future
 	// location. If path has any other content, Has returns [ErrExists].
 	//
-	// If a sink can determine this only by reading the zip, Has returns false, and Put
+	// If a sink must read the zip to check a package, Has returns false, and Put
 	// compares the contents.
 	Has(ctx context.Context, p provider.Package) (path string, ok bool, err error)
 	// Put stores the zip that open returns. Each call to open returns a new verifying
@@ -27,8 +27,8 @@ type Sink interface {
 	// other content, and returns [ErrExists] instead.
 	Put(ctx context.Context, p provider.Package, open Opener) (path string, kept bool, err error)
 	// PutDirectory copies an unpacked package from a directory. If the directory's h1:
-	// hash doesn't match the package, it returns an error. In all other respects, it
-	// behaves like Put. Sinks that store zips return an error.
+	// hash doesn't match the package, PutDirectory returns an error. In all other
+	// respects, it behaves like Put. Sinks that store zips return an error.
 	PutDirectory(ctx context.Context, p provider.Package, from string) (path string, kept bool, err error)
 }
 

@@ -25,7 +25,7 @@ func otherContents(path, got, want string) error {
 }
 
 // lookAt returns information about the target of path, or nil if nothing exists at
-// path. If path is a dangling symbolic link, it describes the link.
+// path. For a dangling symbolic link, lookAt describes the link.
 func lookAt(path string) (fs.FileInfo, error) {
 	fi, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -139,7 +139,7 @@ func (s fileSink) commit(ctx context.Context, p provider.Package, zip tempZip) (
 
 // stored copies a zip from the store to a temporary file. ok is false if the store
 // doesn't have the zip or if copying fails. The caller then copies the zip from the
-// source. If the error persists, this copy returns it.
+// source. If the error persists, copying from the source returns it.
 func (s fileSink) stored(ctx context.Context, p provider.Package, path string) (zip tempZip, ok bool) {
 	blob, ok := s.store.Blob(ctx, p.Digest)
 	if !ok {

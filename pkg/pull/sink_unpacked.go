@@ -84,8 +84,7 @@ func (s *unpackedSink) Put(ctx context.Context, p provider.Package, open Opener)
 		return path, true, s.compare(ctx, p, path, existing, open)
 	}
 	// 2. Unpack the zip to a temporary directory, and verify the directory. The
-	// unpacked size is unknown, so the disk must have room for at least the size of the
-	// zip.
+	// unpacked size is unknown, so check that the disk has room for at least the zip.
 	if err := atomicfile.CheckFreeSpace(s.dir, p.Size); err != nil {
 		return path, false, fmt.Errorf("writing %s: %w", path, err)
 	}

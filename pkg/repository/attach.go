@@ -12,10 +12,11 @@ import (
 )
 
 // Attach attaches documents to a manifest, and returns the names of the newly attached
-// documents. It skips a document if a document with the same digest, or with the same name
-// and type, is already attached. If the manifest might not be in the repository yet, subject
-// contains its bytes. Attach then pushes the manifest if the repository needs it before its
-// referrers. The referrers of an index can thus be complete before a tag points to it.
+// documents. It skips a document if a document with the same digest, or with the same
+// name and type, is already attached. If the manifest might not be in the repository
+// yet, subject must contain its bytes. Attach then pushes the manifest if the
+// repository requires it before its referrers. So the referrers of an index can be
+// complete before a tag points to the index.
 func Attach(ctx context.Context, repo Repository, documents []provider.Document, subject artifact.Blob) (attached []string, err error) {
 	return attachDocuments(ctx, repo, documents, subject, artifact.PackReferrer)
 }
@@ -39,8 +40,8 @@ func attachDocuments(ctx context.Context, repo Repository, documents []provider.
 	return attach(ctx, repo, packed, subject)
 }
 
-// attach attaches referrers to a manifest. subject contains the manifest's bytes if it
-// might not be in the repository.
+// attach attaches referrers to a manifest. subject contains the manifest's bytes if the
+// manifest might not be in the repository.
 func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, subject artifact.Blob) (attached []string, err error) {
 	if len(packed) == 0 {
 		return nil, nil
@@ -50,9 +51,10 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 	if err != nil {
 		return nil, fmt.Errorf("attaching %s: %w", packed[0].Document.Name, err)
 	}
-	// 2. Push the missing documents. Most registries with the referrers API accept referrers
-	// of a missing manifest. Registries without it, such as GitLab's, can resolve the tag of
-	// the list to the manifest, so the list must not be written before the manifest.
+	// 2. Push the missing documents. Most registries with the referrers API accept
+	// referrers of a missing manifest. Registries without this API, such as GitLab's,
+	// can resolve the tag of the list to the manifest, so the list must not be written
+	// before the manifest.
 	isSent := subject.Bytes == nil
 	if !isSent && !known.byAPI {
 		if err := repo.PushManifest(ctx, subject); err != nil {
@@ -76,7 +78,7 @@ func attach(ctx context.Context, repo Repository, packed []artifact.Referrer, su
 			attached = append(attached, referrer.Document.Name)
 		}
 	}
-	// 3. Add them to the referrers list.
+	// 3. Add the new referrers to the list.
 	if known.byAPI || len(entries) == 0 {
 		return attached, nil
 	}

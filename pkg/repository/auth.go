@@ -24,13 +24,13 @@ import (
 const maxTokenResponse = 128 << 10
 
 // authenticator is the first layer of a registry's client. See [Options.client]. It
-// responds to the challenges of one registry, and never sends credentials or tokens to
+// responds to the challenges of one registry and never sends credentials or tokens to
 // another host.
 //
 // It replaces oras's auth.Client, which rejects all token services at private addresses
 // and can't be configured to allow specific services. auth.Client also caches tokens by
 // the challenge's scopes. Therefore, the registry first rejects every request with new
-// scopes, and concurrent requests each request their own token.
+// scopes, and each concurrent request needs a separate token.
 type authenticator struct {
 	at    registry.Reference
 	find  func(ctx context.Context, repository string) (Credential, error) // if nil, access is anonymous
@@ -149,7 +149,8 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 	}
 	c, err = a.find(ctx, a.at.Registry+"/"+a.at.Repository)
 	if errors.Is(err, exec.ErrNotFound) {
-		// The program that stores the credentials is missing. Public content needs none.
+		// The program that stores the credentials is missing. Public content needs no
+		// credentials.
 		missing := provider.Errorf(provider.Denied, "looking up credentials for %s: %w", a.at.Registry, err)
 		a.state.missing.Store(&missing)
 		return Credential{}, nil
@@ -257,7 +258,6 @@ func tokenRequest(ctx context.Context, realm *url.URL, service string, scopes []
 	return req, nil
 }
 
-// challenge is an authentication challenge from a registry.
 type challenge struct {
 	isBasic               bool
 	realm, service, scope string

@@ -56,8 +56,7 @@ func hasBlob(ctx context.Context, repo Reader, d ocispec.Descriptor) (bool, erro
 }
 
 // ErrCorruptRetained is returned if a registry accepted a blob or manifest but kept its
-// damaged copy. The distribution registry does this because it doesn't verify existing
-// content.
+// damaged copy. CNCF Distribution does this because it doesn't verify existing content.
 var ErrCorruptRetained = provider.Errorf(provider.Unverified, "registry accepted the content but kept its damaged copy")
 
 // Once calls send, unless an earlier call has already succeeded for the same blob in the

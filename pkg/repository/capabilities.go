@@ -27,8 +27,8 @@ type Capabilities struct {
 	// pause starts at half a second and doubles.
 	Backoff func(failed int) time.Duration
 	// DeleteTag deletes a tag if it still points to was. Otherwise, it returns
-	// [ErrTagMoved]. DeleteTag doesn't delete the content. The registry's garbage
-	// collection removes it. If the tag doesn't exist, DeleteTag returns nil. If the
+	// [ErrTagMoved]. It doesn't delete the content, which the registry's garbage
+	// collection removes. If the tag doesn't exist, DeleteTag returns nil. If the
 	// registry doesn't delete tags, DeleteTag returns [ErrTagNotDeleted]. Only a
 	// request can determine whether a registry deletes tags.
 	DeleteTag func(ctx context.Context, tag string, was digest.Digest) error
@@ -39,7 +39,7 @@ type Capabilities struct {
 	// Registries delete all tags of the manifest, and their garbage collection removes
 	// the content. If a registry doesn't delete manifests, DeleteManifest returns
 	// [ErrTagNotDeleted]. In image layouts, DeleteManifest deletes all content that
-	// only this manifest needs, and returns [ErrInUse] if another tag points to the
+	// only this manifest needs. It returns [ErrInUse] if another tag points to the
 	// manifest.
 	DeleteManifest func(ctx context.Context, d digest.Digest, tag string) error
 	// BlobPath returns the path of a blob's file, even if the file doesn't exist. It is
@@ -48,8 +48,9 @@ type Capabilities struct {
 	// Referrers lists the referrers of a manifest with the referrers API. If the
 	// registry doesn't have this API, supported is false.
 	Referrers func(ctx context.Context, subject digest.Digest) (list []ocispec.Descriptor, supported bool, err error)
-	// UntaggedReferrers returns the referrers of a manifest that an image layout contains
-	// without a tag. Tools such as ORAS write no referrers list.
+	// UntaggedReferrers returns the referrers of a manifest that an image layout
+	// contains without a tag. Tools such as ORAS create such referrers, because they
+	// write no referrers list.
 	UntaggedReferrers func(ctx context.Context, subject digest.Digest) ([]ocispec.Descriptor, error)
 	// Mount makes a blob from another repository in the same registry available in this
 	// repository without sending the blob. If the registry doesn't support mounting, or
@@ -57,8 +58,8 @@ type Capabilities struct {
 	Mount func(ctx context.Context, d ocispec.Descriptor, from string) (mounted bool, err error)
 	// Redirect returns the URL to which the registry redirects requests for a blob. The
 	// URL is on a different host and includes everything needed to read the blob, so
-	// anyone who has it can read the blob until it expires. If the registry sends the
-	// blob itself, the URL is empty.
+	// anyone who has the URL can read the blob until the URL expires. If the registry
+	// sends the blob itself, the URL is empty.
 	Redirect func(ctx context.Context, d ocispec.Descriptor) (url string, err error)
 	// Missing returns the optional features that the registry lacks, as far as earlier
 	// requests with the same [Repository] have shown. It sends no request.
@@ -67,14 +68,14 @@ type Capabilities struct {
 	Writable func(ctx context.Context) error
 }
 
-// MissingFeatures describes the optional features that a registry lacks. Operations then use
-// other requests, which take longer.
+// MissingFeatures describes the optional features that a registry lacks. Operations
+// then use slower requests.
 type MissingFeatures struct {
 	// BlobHead and ManifestHead report whether responses to HEAD requests for blobs and
 	// manifests are useless. GET requests are sent instead.
 	BlobHead, ManifestHead bool
-	// ManifestSize reports whether responses to HEAD requests for manifests lack the size.
-	// OpenTofu requires it, but tofu-oci doesn't.
+	// ManifestSize reports whether responses to HEAD requests for manifests lack the
+	// size. OpenTofu requires the size, but tofu-oci doesn't.
 	ManifestSize bool
 	// BlobRanges reports whether the registry sends complete blobs instead of ranges. Large
 	// blobs are then read over one connection.

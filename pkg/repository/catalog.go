@@ -31,7 +31,7 @@ const (
 var ErrNoCatalog = provider.Errorf(provider.Refused, "registry does not list its repositories")
 
 // Catalog returns the names of all repositories in a registry. It uses /v2/_catalog,
-// which not all registries support and few make available to clients. If it is not
+// which only some registries support and few make available to clients. If it is not
 // available, Catalog returns [ErrNoCatalog]. Catalog uses the credentials for the
 // repository ref, which need not exist. See
 // https://distribution.github.io/distribution/spec/api/#listing-repositories.
@@ -58,7 +58,6 @@ func Catalog(ctx context.Context, ref template.Reference, o Options) (names []st
 	return nil, &Error{Op: "listing the repositories of", Registry: ref.Registry, Err: translated}
 }
 
-// catalog reads all pages of the catalog.
 func catalog(ctx context.Context, from *remote.Registry) ([]string, error) {
 	var all []string
 	pages, size := 0, 0

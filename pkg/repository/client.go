@@ -54,7 +54,7 @@ func (o Options) client(at registry.Reference) *authenticator {
 	}
 }
 
-// remoteRegistry returns the registry at host, "host" or "host:port".
+// remoteRegistry returns the registry at host, which is "host" or "host:port".
 func (o Options) remoteRegistry(host string, client *authenticator) *remote.Registry {
 	return &remote.Registry{RepositoryOptions: remote.RepositoryOptions{
 		Reference: registry.Reference{Registry: host}, Client: client, PlainHTTP: slices.Contains(o.PlainHTTP, host), MaxMetadataBytes: artifact.MaxManifestSize,
@@ -92,17 +92,16 @@ func isSignedURL(from, to *url.URL) bool {
 	return to.Scheme == "https" && to.Host != "" && to.User == nil && !strings.EqualFold(to.Host, from.Host)
 }
 
-// stopKey is the context key of a [stopRule]. It doesn't apply to token requests.
+// stopKey is the context key of a [stopRule]. The rule doesn't apply to token requests.
 type stopKey struct{}
 
-// stopRule reports whether a redirect isn't followed, so that the response of the
-// registry is the redirect itself.
+// stopRule reports whether a client returns a redirect instead of following it.
 type stopRule func(from, to *url.URL) bool
 
 func always(_, _ *url.URL) bool { return true }
 
-// atOrigin returns a context for requests for which only the registry itself has the
-// response. GHCR, for example, redirects requests for referrers to a web server.
+// atOrigin returns a context for requests that only the registry itself can answer.
+// GHCR, for example, redirects requests for referrers to a web server.
 func atOrigin(ctx context.Context) context.Context {
 	return context.WithValue(ctx, stopKey{}, stopRule(func(from, to *url.URL) bool { return !httpclient.SameOrigin(from, to) }))
 }
@@ -117,8 +116,8 @@ func stopAtRedirect(req *http.Request, via []*http.Request) error {
 
 // follow returns a redirect policy that combines policy with check. It removes the
 // credentials from requests that have left their first origin, even if a later redirect
-// returns to that origin. net/http removes them only if the host name differs, but not
-// if only the port differs.
+// returns to that origin. net/http removes the credentials if the host name differs,
+// but not if only the port differs.
 func follow(policy, check func(*http.Request, []*http.Request) error) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if err := check(req, via); err != nil {

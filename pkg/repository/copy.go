@@ -38,9 +38,9 @@ type CopyOptions struct {
 	// already has the release under the tag. Use oci.VerifyCopy to create this
 	// function.
 	Verify func(ctx context.Context, from Reader, release Inspection) (provider.Verdict, error)
-	// Commit, if not nil, decides whether the tag is written. It calls write, which writes
-	// the tag and reads it back. In a dry run, write is nil. If Commit returns an error, Copy
-	// fails.
+	// Commit, if not nil, decides whether the tag is written. To write the tag and read
+	// it back, it calls write. In a dry run, write is nil. If Commit returns an error,
+	// Copy fails.
 	Commit func(ctx context.Context, t Tagging, write func(ctx context.Context) (Inspection, error)) error
 	// NoReferrers omits the referrers of the release. Use it for registries that can't
 	// store referrers. See [ErrNoReferrersList].
@@ -118,13 +118,13 @@ type CopiedPackage struct {
 
 // Copy copies a tagged release to another repository, byte for byte, so digests don't
 // change. It includes the referrers of the index and of the manifests, using the
-// referrers API or the referrers tag. Copy doesn't send content that the target has,
+// referrers API or the referrers tag. Copy sends only content that the target lacks,
 // mounts blobs within one registry, and writes the tag last. To complete a failed copy,
 // run it again.
 //
 // If the tag already exists, Copy moves it to the source's index only if the source
-// release meets three conditions. It has the same zip for each platform of the existing
-// release. For each existing document, it has a document with the same name. It adds
+// release meets three conditions: it has the same zip for each platform of the existing
+// release, it has a document with the same name for each existing document, and it adds
 // platforms or documents. If the existing release contains all of the source's zips,
 // Copy keeps the existing index in two cases: the source has no additional documents,
 // or the source lacks some existing documents. In all other cases, Copy returns a
@@ -184,7 +184,7 @@ func (c *copier) copy(ctx context.Context, tag string) error {
 	if same {
 		return nil
 	}
-	// 4. Write the tag, if the source still has the copied release.
+	// 4. Write the tag if the source still has the copied release.
 	if err := c.checkSourceUnchanged(ctx, release); err != nil {
 		return err
 	}

@@ -64,8 +64,8 @@ func (c *copier) describe(i Inspection) {
 	}
 }
 
-// owner returns the expected provider of the release, or the zero value if the release has
-// no provider annotation, which is accepted.
+// owner returns the expected provider of the release. If neither the options nor an
+// annotation specify it, owner returns the zero value.
 func (c *copier) owner(release Inspection) provider.Address {
 	owner := c.options.Provider
 	if owner == (provider.Address{}) {

@@ -16,7 +16,7 @@ type Difference struct {
 	// Conflicts describes platforms with different zips, or with more than one zip.
 	Conflicts []string
 	// Repairs reports whether the release restores lost or damaged platforms. Gains
-	// reports whether it restores or adds platforms.
+	// reports whether the release restores or adds platforms.
 	Gains, Repairs bool
 	// Documents reports whether the release has documents with names that are missing
 	// from the tagged release.
@@ -57,14 +57,14 @@ func Compare(release, tagged Inspection) Difference {
 	return d
 }
 
-// Reasons returns the sorted reasons the tag must not be moved. It is empty if the tag
-// can be moved.
+// Reasons returns the sorted reasons the tag must not be moved. The result is empty if
+// the tag can be moved.
 func (d Difference) Reasons() []string {
 	return slices.Sorted(slices.Values(slices.Concat(d.Conflicts, d.Loses)))
 }
 
-// isKept reports whether Copy keeps the existing index, because the release lacks
-// new content, or adds only documents but lacks existing content.
+// isKept reports whether Copy keeps the existing index, because the release adds no
+// content, or adds only documents but lacks existing content.
 func (d Difference) isKept() bool { return !d.Gains && (!d.Documents || len(d.Loses) > 0) }
 
 // ConflictWith returns the reason a zip conflicts with the stored package. It returns

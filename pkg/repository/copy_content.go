@@ -21,7 +21,8 @@ type copier struct {
 	to      Repository
 	options CopyOptions
 	walk    walker
-	// release is the inspection of the source's tag, and existing of the target's tag.
+	// release is the inspection of the source's tag. existing is the inspection of the
+	// target's tag.
 	release, existing Inspection
 	// packages maps the digests of zips to the source's packages. damagedTarget lists
 	// blobs that are missing or damaged in the target, even if the target reports that
@@ -78,7 +79,6 @@ func (c *copier) ensureManifest(ctx context.Context, m artifact.Blob) (err error
 	return c.put(ctx, m)
 }
 
-// put sends a manifest or index.
 func (c *copier) put(ctx context.Context, m artifact.Blob) error {
 	return c.contentSender().complete(ctx, m, func() error { return putManifest(ctx, c.to, m, c.existing) })
 }
@@ -184,7 +184,6 @@ func (c *copier) sendMissing(ctx context.Context, d ocispec.Descriptor) error {
 	return c.transfer(ctx, d)
 }
 
-// transfer sends a blob, with retries.
 func (c *copier) transfer(ctx context.Context, d ocispec.Descriptor) error {
 	retrier := transfer.Retrier{Backoff: c.to.Capabilities().Backoff, Progress: c.options.Progress}
 	if c.options.Acquire != nil {

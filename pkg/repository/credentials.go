@@ -24,9 +24,9 @@ type credentialState struct {
 	lastUsed atomic.Pointer[Credential]
 	// isBasic reports whether the registry uses basic authentication.
 	isBasic atomic.Bool
-	// missing points to the reason that no credentials could be looked up. It is nil if
-	// they could. Anonymous requests are sent then, and errors about missing access
-	// contain the reason.
+	// missing points to the reason that no credentials could be looked up, or is nil.
+	// If it is set, requests are anonymous, and errors about missing access contain the
+	// reason.
 	missing atomic.Pointer[error]
 
 	mu sync.Mutex
@@ -51,7 +51,6 @@ func (s *credentialState) record(credentials text.Secrets) {
 	s.sent = slices.Delete(s.sent, 0, max(len(s.sent)-maxSent, 0))
 }
 
-// recorded returns the credentials from the latest requests.
 func (s *credentialState) recorded() text.Secrets {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,13 +53,13 @@ type DecisionRecord struct {
 	// have been garbage-collected. If the record is lost or damaged, Index is empty.
 	Index digest.Digest
 	// Statement is the JSON form of Decision. Signature is the detached signature of
-	// the statement, and Keys contains the signer's public key. Both are nil if the
-	// decision is not signed. The signature has not been verified.
+	// the statement, and Keys contains the signer's public key. Signature and Keys are
+	// nil if the decision is not signed. The signature has not been verified.
 	Statement, Signature, Keys []byte
 	// Key is the fingerprint of the primary key that made a valid signature, if any.
-	// The key isn't necessarily trusted. Foreign reports whether the statement is about
-	// a different repository, or a release without these zips. If so, the decision has no
-	// effect. Only approval.Examine sets these fields.
+	// The key isn't necessarily trusted. Foreign reports whether the decision has no
+	// effect, because its statement is about a different repository or about a release
+	// without these zips. Only approval.Examine sets these fields.
 	Key     string
 	Foreign bool
 }
@@ -68,8 +68,8 @@ type DecisionRecord struct {
 func (r DecisionRecord) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
 // NewDecision returns a decision of the given kind about a version in a repository,
-// with the current time. The repository identifies a module, because flows spell the address
-// of the module differently.
+// with the current time. For a module, the repository is used instead of the address,
+// because flows spell the address differently.
 func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provider.Version) artifact.Decision {
 	name, module := repo.String(), "oci://"+repo.String()
 	if repo.Capabilities().Registry == "" {
@@ -82,12 +82,12 @@ func NewDecision(repo Reader, kind, verdict string, a provider.Address, v provid
 	return artifact.Decision{Kind: kind, Verdict: verdict, Repository: name, Provider: subject, Version: v.String(), Time: time.Now().UTC().Truncate(time.Millisecond)}
 }
 
-// Record stores a decision as a referrer of the index that it is about. It skips a
-// decision that repeats a recorded decision (see [artifact.Decision.Repeats]). However,
-// it stores the decision again if a denial or a different decision of the same gate
-// followed, or if signer is not nil and did not sign the recorded decision. If there are
-// many decisions by gates, only those that allow the release are stored. If the registry
-// can't store referrers lists, Record returns [ErrNoReferrersList].
+// Record stores a decision as a referrer of its index. It skips a decision that repeats
+// a recorded decision. See [artifact.Decision.Repeats]. However, it stores the decision
+// again in two cases: a denial or a different decision of the same gate followed, or
+// signer is not nil and did not sign the recorded decision. If gates have made many
+// decisions, Record stores another decision by a gate only if it allows the release. If
+// the registry can't store referrers lists, Record returns [ErrNoReferrersList].
 func Record(ctx context.Context, repo Repository, d artifact.Decision, index ocispec.Descriptor, signer artifact.Signer) error {
 	d.Index = index.Digest
 	existing, err := Decisions(ctx, repo, index.Digest, d.Kind, artifact.DecisionDeny)
@@ -117,8 +117,8 @@ func Record(ctx context.Context, repo Repository, d artifact.Decision, index oci
 	return err
 }
 
-// TagDecision stores a packed decision under a tag, unless the tag already points to it, and
-// returns the manifest that the tag points to. The tag of a denial is
+// TagDecision stores a packed decision under a tag, unless the tag already points to
+// the decision. It returns the manifest that the tag points to. The tag of a denial is
 // [artifact.DeniedTag].
 func TagDecision(ctx context.Context, repo Repository, tag string, packed artifact.Referrer) (artifact.Blob, error) {
 	before, err := Inspect(ctx, repo, tag, DepthIndex)
@@ -283,10 +283,10 @@ func (e *DeniedError) Error() string { return fmt.Sprintf("version is denied: %s
 func (e *DeniedError) Kind() provider.ErrorKind { return provider.Conflict }
 
 // CheckDenied returns a *[DeniedError] if a repository denies a version. It looks for
-// the denial tag in the tag list, because this tag denies the version, whatever it
-// points to. If the credentials don't permit listing tags, or the registry has no tag
-// list, CheckDenied requests the denial tag instead, because a proxy, for example, can
-// serve tags that it doesn't list.
+// the denial tag in the tag list, because this tag denies the version regardless of its
+// content. If the credentials don't permit listing tags, or the registry has no tag
+// list, CheckDenied requests the denial tag instead. For example, a proxy can serve
+// tags that it doesn't list.
 func CheckDenied(ctx context.Context, repo Reader, v provider.Version) error {
 	tags, unlisted := repo.Tags(ctx)
 	listed := slices.Contains(tags, artifact.DeniedTag(v))
@@ -334,8 +334,8 @@ func ReadDenial(ctx context.Context, repo Reader, v provider.Version) (r Decisio
 	return r, exists, err
 }
 
-// ReadPending inspects the index that a version's pending tag points to. If the version is
-// too long for a tag with the prefix, there is none.
+// ReadPending inspects the index that a version's pending tag points to. If the version
+// is too long for a tag with the prefix, the result describes a missing tag.
 func ReadPending(ctx context.Context, repo Reader, v provider.Version) (Inspection, error) {
 	i, err := Inspect(ctx, repo, artifact.PendingTag(v), DepthIndex)
 	if errors.Is(err, errdef.ErrInvalidReference) {
@@ -345,7 +345,8 @@ func ReadPending(ctx context.Context, repo Reader, v provider.Version) (Inspecti
 }
 
 // IsDenial reports whether the tag points to the manifest of a denial or to
-// [artifact.EmptyIndex], because the version is denied and its registry doesn't delete tags.
+// [artifact.EmptyIndex]. A denied version has such a tag if its registry doesn't delete
+// tags.
 func (i Inspection) IsDenial() bool {
 	if _, err := artifact.ParseDecisionManifest(i.Bytes); err == nil {
 		return true

@@ -36,9 +36,9 @@ const maxDocuments = 100
 
 // Documents returns the documents that are attached to a manifest, such as SBOMs and
 // provenance. They are sorted by name, because registries list them in any order.
-// It omits other referrers, such as decisions and artifact signatures, and referrers
-// whose manifests are missing. If the registry can't list referrers, Documents returns
-// no documents.
+// Documents omits other referrers, such as decisions and artifact signatures, and
+// referrers whose manifests are missing. If the registry can't list referrers,
+// Documents returns no documents.
 func Documents(ctx context.Context, repo Reader, subject digest.Digest) ([]provider.Document, error) {
 	found, _, err := listReferrers(ctx, repo, subject)
 	if err != nil {
@@ -91,10 +91,10 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 const maxAttestationsBytes = 2 * artifact.MaxBundleSize
 
 // Attestations returns the Sigstore bundles about a zip that refer to the manifest of
-// its platform. Registries and other tools can set wrong artifact types, so Attestations
-// reads all referrers, and returns the bundles that contain the digest of the zip. It
-// doesn't verify signatures. lost describes bundles that are missing or damaged. If the
-// registry can't list referrers, Attestations returns no bundles.
+// its platform. Registries and other tools can set wrong artifact types, so
+// Attestations reads all referrers and returns the bundles that contain the digest of
+// the zip. It doesn't verify signatures. lost describes bundles that are missing or
+// damaged. If the registry can't list referrers, Attestations returns no bundles.
 func Attestations(ctx context.Context, repo Reader, manifest digest.Digest, zip provider.Package) (found []provider.Document, lost []error, err error) {
 	list, lost, err := listReferrers(ctx, repo, manifest)
 	if n := len(list.entries); err == nil && n > maxDocuments {

@@ -186,8 +186,8 @@ func IsUnknownProvider(err error) bool {
 	return errors.Is(err, ErrNoRepository)
 }
 
-// isClass reports whether distribution refused the type of a manifest's config, which its
-// policy doesn't allow.
+// isClass reports whether CNCF Distribution refused the type of a manifest's config
+// because of its policy.
 func (e *ResponseError) isClass() bool { return strings.Contains(e.Message, "unknown manifest class") }
 
 // isMissingProject reports whether Harbor responded that the project, the first
@@ -196,11 +196,11 @@ func (e *ResponseError) isMissingProject() bool {
 	return e.Code == "NOT_FOUND" && strings.HasPrefix(e.Message, "project ") && strings.Contains(e.Message, "not found")
 }
 
-// translate replaces oras errors with errors of this package. It removes secrets from
-// URLs, and credentials that the registry repeated.
+// translate replaces oras errors with errors of this package. It also removes secrets
+// in URLs and credentials that the registry repeated.
 func (s *credentialState) translate(err error) error {
 	if errors.Is(err, errdef.ErrNotFound) {
-		return ErrNotFound // most callers expect this error, and it contains no text of the registry, in which secrets would be searched
+		return ErrNotFound // most callers expect this error, and it contains no text from the registry that could include secrets
 	}
 	sent := s.recorded()
 	err = translated(err, sent)
@@ -238,7 +238,8 @@ func translated(err error, sent text.Secrets) error {
 }
 
 // explanation returns the message of an error with its detail, if the detail is text.
-// GitLab and Quay put the reason into the detail, and zot the digest of missing content.
+// GitLab and Quay put the reason into the detail. zot puts the digest of missing
+// content there.
 func explanation(e errcode.Error, sent text.Secrets) string {
 	detail, _ := e.Detail.(string)
 	if fields, ok := e.Detail.(map[string]any); ok {
@@ -287,8 +288,8 @@ func (e *ConflictError) Error() string {
 // Kind returns [provider.Conflict].
 func (e *ConflictError) Kind() provider.ErrorKind { return provider.Conflict }
 
-// Within returns the error's text without Release if Release is version v of a. Use it
-// in messages that already contain this release.
+// Within returns the error's text. If Release is address a and version v, the text
+// omits Release.
 func (e *ConflictError) Within(a provider.Address, v provider.Version) string {
 	if e.Release != a.String()+" "+v.String() {
 		return e.Error()

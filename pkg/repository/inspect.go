@@ -86,8 +86,8 @@ type Inspection struct {
 	// that doesn't support modules rejects them.
 	Module bool
 	// Index is the index of the provider. For a module, it contains the annotations of
-	// the manifest, and the manifest as the only entry, whose platform is the zero
-	// value. For any other content, it is the zero value.
+	// the manifest. Its only entry is the manifest, with the zero value as the
+	// platform. For any other content, it is the zero value.
 	Index artifact.Index
 	// Bytes is the content of the index.
 	Bytes []byte
@@ -267,9 +267,9 @@ func readBack(ctx context.Context, repo Reader, tag string) (Inspection, error) 
 	return now, nil
 }
 
-// WriteTag points a tag to an index whose content the repository has, unless another run
-// has moved the tag from was, and reads it back. It returns [ErrTagMoved] and errors from
-// the repository.
+// WriteTag points a tag to an index whose content the repository has, and reads the tag
+// back. If another run has moved the tag, it returns [ErrTagMoved]. It also returns
+// errors from the repository.
 func WriteTag(ctx context.Context, repo Repository, index artifact.Blob, tag string, was digest.Digest) (Inspection, error) {
 	if err := repo.PushTag(ctx, index, tag, was); err != nil {
 		return Inspection{}, err

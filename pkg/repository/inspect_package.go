@@ -66,8 +66,9 @@ type inspector struct {
 	mu sync.Mutex
 	// total is the total size of the manifests in bytes.
 	total int64
-	// manifests contains the results by the digest of the manifest. In new results, only
-	// Manifest, Bytes, and Err are set. missing contains missing and damaged blobs.
+	// manifests maps the digests of manifests to results. In new results, only
+	// Manifest, Bytes, and Err are set. missing reports whether a blob is missing or
+	// damaged.
 	manifests map[digest.Digest]InspectedPackage
 	missing   map[digest.Digest]bool
 }
@@ -102,7 +103,6 @@ func (x *inspector) read(ctx context.Context, d ocispec.Descriptor, _ bool) (n n
 	return n, nil
 }
 
-// blob checks a blob.
 func (x *inspector) blob(ctx context.Context, d ocispec.Descriptor) error {
 	intact, err := checkBlob(ctx, x.repo, d, x.depth)
 	x.mu.Lock()

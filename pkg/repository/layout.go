@@ -201,7 +201,6 @@ func (l *layout) removeEmpty(blobs string) {
 	}
 }
 
-// open opens the file of a blob or manifest.
 func (l *layout) open(ctx context.Context, d digest.Digest) (*os.File, error) {
 	path, err := l.blobPath(d)
 	if err := cmp.Or(ctx.Err(), err); err != nil {

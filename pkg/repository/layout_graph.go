@@ -57,9 +57,9 @@ func (l *layout) checkContent(ctx context.Context, m artifact.Blob) error {
 	return check(m.Descriptor.Digest)
 }
 
-// deleteManifest implements [Capabilities.DeleteManifest]. It deletes all content before
-// the manifest that refers to it, and then the tag. Therefore, another run can complete
-// an interrupted deletion.
+// deleteManifest implements [Capabilities.DeleteManifest]. It deletes the content of
+// the manifest, then the manifest, and then the tag, so another run can complete an
+// interrupted deletion.
 func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string) error {
 	err := l.keepEntries(ctx, func(entries []ocispec.Descriptor) (others []ocispec.Descriptor, err error) {
 		// 1. Check the tags.
@@ -74,7 +74,8 @@ func (l *layout) deleteManifest(ctx context.Context, d digest.Digest, tag string
 				others = append(others, entry)
 			}
 		}
-		// 2. Delete the content that no other entry needs. Then the tag is deleted.
+		// 2. Delete the content that no other entry needs. The tag is deleted
+		// afterward.
 		return others, l.collect(ctx, ocispec.Descriptor{Digest: d}, others)
 	})
 	if err != nil {

@@ -52,9 +52,9 @@ func (i Inspection) readManifest(ctx context.Context, repo Reader, d ocispec.Des
 	return artifact.Blob{Descriptor: d, Bytes: data}, err
 }
 
-// RefusesTypes reports whether a registry refused a manifest for a reason that can be its
+// RefusesTypes reports whether a registry might have refused a manifest because of its
 // media types. Registries with a list of allowed types respond with various statuses.
-// [artifact.Generic] might be accepted.
+// They might accept a manifest from [artifact.Generic].
 func RefusesTypes(err error) bool {
 	response, ok := errors.AsType[*ResponseError](err)
 	if !ok || response.Method != http.MethodPut || !strings.Contains(response.URL, "/manifests/") || response.isOtherRefusal() {
@@ -77,9 +77,9 @@ func (e *ResponseError) isOtherRefusal() bool {
 	})
 }
 
-// PushAccepted calls push, which pushes manifests and reports an error. If generic is not
-// set and the registry refuses the media types, PushAccepted calls push again, to push
-// generic manifests. See [artifact.Generic].
+// PushAccepted calls push, which pushes manifests. If generic is false and the registry
+// refuses the media types, PushAccepted calls push again to push generic manifests. See
+// [artifact.Generic].
 func PushAccepted(generic bool, push func(generic bool) error) error {
 	err := push(generic)
 	if generic || !RefusesTypes(err) {
@@ -110,18 +110,20 @@ var ErrContentLost = provider.Errorf(provider.Transient, "registry still reports
 // contentSender sends content to a repository, even if the repository reports that the
 // content exists.
 type contentSender struct {
-	// manifest returns a manifest of the content, and put sends it. blob sends a blob. If it
-	// is nil, no blobs are available. For unavailable content, they return [ErrNotFound].
+	// manifest returns a manifest of the content, and put sends a manifest. blob sends
+	// a blob. If blob is nil, no blobs are available. For unavailable content, the
+	// functions return [ErrNotFound].
 	manifest func(ctx context.Context, d ocispec.Descriptor) (artifact.Blob, error)
 	put      func(ctx context.Context, m artifact.Blob) error
 	blob     func(ctx context.Context, d ocispec.Descriptor) error
 }
 
-// complete calls write, which sends a manifest or index. If the registry refuses it
-// because content is missing, complete sends all of its content again and repeats write
-// once. A registry can refuse content that it has reported as existing, for example
-// because a cleanup job deletes the content at the same time. Without this repetition,
-// each run would trust the same report and fail in the same way.
+// complete calls write, which sends a manifest or index. If the registry refuses the
+// manifest because content is missing, complete sends all content of the manifest again
+// and repeats write once. A registry can refuse content that it has reported as
+// existing, for example because a cleanup job deletes the content at the same time.
+// Without this repetition, each run would trust the same report and fail in the same
+// way.
 func (s contentSender) complete(ctx context.Context, m artifact.Blob, write func() error) error {
 	refused := write()
 	if !isContentMissing(refused) {
@@ -171,9 +173,9 @@ func isContentMissing(err error) bool {
 	})
 }
 
-// contentSender sends the manifests of an index that the repository returns, because some
-// registries return manifests that they don't find when they check an index. Only the
-// source of the content can send blobs.
+// contentSender reads the manifests of an index from the repository and sends them
+// again. Some registries return manifests that they don't find when they check an
+// index. Only the source of the content can send blobs.
 func (r *remoteRepository) contentSender() contentSender {
 	return contentSender{put: r.PushManifest, manifest: func(ctx context.Context, d ocispec.Descriptor) (artifact.Blob, error) {
 		return Inspection{}.readManifest(ctx, r, d)

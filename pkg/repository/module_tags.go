@@ -12,8 +12,8 @@ import (
 )
 
 // ForModule returns a repository in which a version of a module can also have the tag
-// "vX.Y.Z", as other tools write it. If a version has only this tag, the methods treat it
-// as the tag "X.Y.Z". PushTag and DeleteTag keep the existing tag.
+// "vX.Y.Z", as other tools write it. If a version has only this tag, the methods treat
+// it as the tag "X.Y.Z". PushTag and DeleteTag use the existing tag.
 func ForModule(repo Repository) Repository {
 	return moduleRepository{Repository: repo, reader: moduleReader{repo}}
 }

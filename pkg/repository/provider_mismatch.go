@@ -60,10 +60,10 @@ func (e *ProviderMismatchError) Alias() (alias provider.Alias, ok bool) {
 }
 
 // CheckProvider returns a *[ProviderMismatchError] if the tag points to neither the
-// given provider nor a provider that an alias allows instead. It accepts tags that are
-// missing, dangling, or have no provider annotation. OpenTofu ignores the annotation
-// and uses only the name of the repository. For the address of a module, CheckProvider
-// accepts any module.
+// given provider nor a provider that an alias allows instead. It accepts missing tags,
+// dangling tags, and releases without a provider annotation. OpenTofu ignores the
+// annotation and uses only the name of the repository. For the address of a module,
+// CheckProvider accepts any module.
 func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias) error {
 	if err := i.CheckFormat(a); err != nil {
 		return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Format: err}

@@ -28,12 +28,12 @@ var errManifestNotDeleted = text.WithText(ErrTagNotDeleted, "registry does not d
 const maxOtherTags = 1000
 
 // Prune moves the index of a version from its tag to [artifact.PrunedTag], which
-// OpenTofu ignores, and returns the digest of the index. approval.Restore moves it back. Prune
-// writes the pruned tag and reads it back before it deletes the tag of the version, so
-// an interrupted run loses nothing. Running Prune again completes the interrupted run.
-// However, some registries delete a manifest together with all its tags. Prune then
-// writes the pruned tag again. If the run is killed before that, or the registry keeps
-// failing, neither tag remains.
+// OpenTofu ignores. It returns the digest of the index. approval.Restore moves the
+// index back. Prune writes the pruned tag and reads it back before it deletes the tag
+// of the version, so an interrupted run loses nothing. Running Prune again completes
+// the interrupted run. However, some registries delete a manifest together with all its
+// tags. Prune then writes the pruned tag again. If the run is killed before that, or
+// the registry keeps failing, neither tag remains.
 //
 // If was is not empty, the tag of the version must point to this digest. If another run
 // moves the tag, Prune keeps the version and returns [ErrTagMoved]. If neither tag
@@ -50,7 +50,7 @@ func Prune(ctx context.Context, repo Repository, v provider.Version, was digest.
 }
 
 // moveTag moves an index from one tag to another. If only to exists, an earlier run has
-// already moved the index. If was is not empty, the existing tag must point to it.
+// already moved the index. If was is not empty, the existing tag must point to was.
 func moveTag(ctx context.Context, repo Repository, from, to string, was digest.Digest) (digest.Digest, error) {
 	// 1. Inspect both tags.
 	index, err := Inspect(ctx, repo, from, DepthIndex)
@@ -127,11 +127,11 @@ func deleteTag(ctx context.Context, repo Repository, tag string, was digest.Dige
 	return untag(ctx, tag, was)
 }
 
-// DeletePruned deletes the index of a pruned version, its pruned tag, and the referrers
-// that the referrers API lists or that an image layout contains without a tag. In image
-// layouts, it also deletes the content that no
-// other tag needs. In registries, the garbage collection deletes this content.
-// DeletePruned never deletes denials, referrers lists, or content with another tag.
+// DeletePruned deletes the index of a pruned version and its pruned tag. It also
+// deletes the referrers that the referrers API lists, or that an image layout contains
+// without a tag. In image layouts, it also deletes the content that no other tag needs.
+// In registries, the garbage collection deletes this content. DeletePruned never
+// deletes denials, referrers lists, or content with another tag.
 //
 // If was is not empty, the pruned tag must point to it. If the pruned tag doesn't
 // exist, DeletePruned does nothing. It returns [ErrInUse] if another tag points to the
@@ -182,8 +182,9 @@ func deletePruned(ctx context.Context, repo Repository, v provider.Version, was 
 	return errors.Join(failed...)
 }
 
-// deletableReferrers returns the referrers of an index that are not only in a referrers
-// list under a tag, except denials. It omits referrers whose manifests are missing or invalid.
+// deletableReferrers returns the referrers that the referrers API lists, or that an
+// image layout contains without a tag. It omits decisions, and referrers whose
+// manifests are missing or invalid.
 func deletableReferrers(ctx context.Context, repo Reader, index digest.Digest) ([]digest.Digest, error) {
 	var entries []ocispec.Descriptor
 	var err error

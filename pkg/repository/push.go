@@ -26,14 +26,14 @@ type PushOptions struct {
 	// the repository can't move tags atomically, Push waits for these jobs and reads
 	// the tag again.
 	Concurrent bool
-	// Commit, if not nil, decides whether the tag is written. It calls write, which writes
-	// the tag and reads it back. If it returns an error, Push fails.
+	// Commit, if not nil, decides whether the tag is written. To write the tag and read
+	// it back, it calls write. If Commit returns an error, Push fails.
 	Commit func(ctx context.Context, write func(ctx context.Context) (Inspection, error)) error
 	// Once sends blobs that several releases share. See [Once].
 	Once Once
-	// Resend, if not nil, sends a zip even if the repository reports that it has the zip.
-	// It is called if the registry refuses a manifest because content is missing. If the
-	// zip isn't available, it returns [ErrNotFound].
+	// Resend, if not nil, sends a zip even if the repository reports that it has the
+	// zip. Push calls it if the registry refuses a manifest because content is missing.
+	// If the zip isn't available, Resend returns [ErrNotFound].
 	Resend func(ctx context.Context, zip digest.Digest) error
 }
 
@@ -121,7 +121,6 @@ type packedContent struct {
 	resendZip func(ctx context.Context, zip digest.Digest) error
 }
 
-// put sends a manifest.
 func (c packedContent) put(ctx context.Context, m artifact.Blob) error {
 	return c.contentSender().complete(ctx, m, func() error { return putManifest(ctx, c.repo, m, c.was) })
 }

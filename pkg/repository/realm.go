@@ -90,9 +90,9 @@ func (p realmPolicy) checkAddress(ctx context.Context, realm *url.URL) error {
 	return nil
 }
 
-// addresses returns the known addresses of a token service. The name of a token service
-// behind a proxy is not looked up, because the proxy connects to the addresses that it
-// finds, and because such machines often have no name server, which takes many seconds.
+// addresses returns the known addresses of a token service. It doesn't look up the name
+// if a proxy is used, because the proxy looks it up itself. Machines that use a proxy
+// often have no name server, so a lookup would take many seconds.
 func (p realmPolicy) addresses(ctx context.Context, realm *url.URL) []netip.Addr {
 	if address, err := netip.ParseAddr(realm.Hostname()); err == nil {
 		return []netip.Addr{address}

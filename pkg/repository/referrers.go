@@ -20,9 +20,9 @@ import (
 // would replace the artifact itself, so no list is written.
 var ErrNoReferrersList = provider.Errorf(provider.Refused, "registry resolves the referrers tag to the artifact itself, so it cannot store a referrers list")
 
-// referrers contains the referrers of a manifest. They come from the referrers API or,
-// if the repository doesn't have it, from the referrers tag and, in image layouts, the
-// manifests without a tag. See
+// referrers contains the referrers of a manifest. They come from the referrers API. If
+// the repository doesn't have this API, they come from the referrers tag and, in image
+// layouts, from manifests without a tag. See
 // https://github.com/opencontainers/distribution-spec/blob/v1.1.1/spec.md#listing-referrers.
 type referrers struct {
 	entries []ocispec.Descriptor
@@ -35,7 +35,6 @@ type referrers struct {
 	untagged bool
 }
 
-// readReferrers returns the referrers of a manifest.
 func readReferrers(ctx context.Context, repo Reader, subject digest.Digest) (referrers, error) {
 	if ask := repo.Capabilities().Referrers; ask != nil {
 		entries, supported, err := ask(ctx, subject)

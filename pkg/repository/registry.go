@@ -90,7 +90,7 @@ type remoteRepository struct {
 	// rangeRefusals counts responses that indicate that blobs should not be read in
 	// ranges. See [maxRangeRefusals].
 	rangeRefusals atomic.Int32
-	// interrupted contains the interrupted uploads, as a [partial] by the digest of the blob.
+	// interrupted maps the digests of blobs to interrupted uploads, of type [partial].
 	interrupted sync.Map
 	// noReferrers reports whether the registry doesn't have the referrers API.
 	noReferrers atomic.Bool
@@ -239,10 +239,9 @@ func (r *remoteRepository) reservedManifest(ctx context.Context, reference strin
 	return r.requestManifest(ctx, http.MethodGet, reference)
 }
 
-// requestManifest requests a manifest. If the response contains no digest, the
-// corresponding function of oras reads the entire manifest before memory can be
-// reserved, and if it contains no length, that function sends a second request. For HEAD
-// requests, oras requires both.
+// requestManifest requests a manifest without oras. If a response contains no digest,
+// oras reads the entire manifest before memory can be reserved. If a response contains
+// no length, oras sends a second request. For HEAD requests, oras requires both.
 func (r *remoteRepository) requestManifest(ctx context.Context, method, reference string) (*http.Response, error) {
 	if _, err := r.remote.ParseReference(reference); err != nil {
 		return nil, err
@@ -298,8 +297,7 @@ func (r *remoteRepository) PushManifest(ctx context.Context, m artifact.Blob) er
 
 // PushTag uploads a manifest under a tag, after checking that no other run has moved
 // the tag. Registries can't check and write a tag atomically. Therefore, PushTag checks
-// the tag before each attempt, because another run might have written the tag since the
-// previous attempt.
+// the tag again before each attempt.
 func (r *remoteRepository) PushTag(ctx context.Context, m artifact.Blob, tag string, was digest.Digest) error {
 	return r.contentSender().complete(ctx, m, func() error {
 		return r.retrier.Do(ctx, "tagging "+r.String()+":"+tag, func() error {

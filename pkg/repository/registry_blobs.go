@@ -53,8 +53,9 @@ func (r *remoteRepository) Blob(ctx context.Context, d ocispec.Descriptor) (io.R
 	}, r.buffers)
 }
 
-// After maxRangeRefusals responses from a busy registry, blobs are read over one
-// connection. A single response could be caused by a temporary overload.
+// maxRangeRefusals is the number of responses from a busy registry after which blobs
+// are read over one connection. A single response could be caused by a temporary
+// overload.
 const maxRangeRefusals = 3
 
 // rangesRefused records the reason a blob could not be read in ranges. Reasons other

@@ -20,9 +20,9 @@ import (
 )
 
 // Stat returns the size of a blob. It sends a HEAD request, but some registries and
-// proxies refuse HEAD requests, or respond without a size or with a wrong size. Unless
-// the response contains the expected size, a GET request decides. After a response that
-// was wrong, Stat sends only GET requests.
+// proxies refuse HEAD requests, or respond without a size or with a wrong size. If the
+// response lacks the expected size, Stat sends a GET request. After a wrong response,
+// it sends only GET requests.
 func (r *remoteRepository) Stat(ctx context.Context, d ocispec.Descriptor) (int64, error) {
 	size, err := r.stat(ctx, d)
 	if err != nil {
@@ -55,8 +55,9 @@ func (r *remoteRepository) stat(ctx context.Context, d ocispec.Descriptor) (int6
 	return size, err
 }
 
-// measureBlob returns the size of a blob from the response to a GET request. The request
-// is for one byte, because the response then contains the size, too.
+// measureBlob returns the size of a blob from the response to a GET request. It
+// requests only one byte, because the response to a range request also contains the
+// size.
 func (r *remoteRepository) measureBlob(ctx context.Context, d ocispec.Descriptor, byteRange string) (int64, error) {
 	resp, err := r.requestBlob(ctx, http.MethodGet, d, byteRange)
 	if err != nil {
@@ -87,8 +88,8 @@ func (r *remoteRepository) measureBlob(ctx context.Context, d ocispec.Descriptor
 	return 0, fmt.Errorf("response to a GET request has status %d", resp.StatusCode)
 }
 
-// requestBlob requests a blob or, if byteRange is not empty, a range of it. If the first
-// byte doesn't exist, it returns the response.
+// requestBlob requests a blob or, if byteRange is not empty, a range of it. It also
+// returns a response with status 416, which means that the blob is empty.
 func (r *remoteRepository) requestBlob(ctx context.Context, method string, d ocispec.Descriptor, byteRange string) (*http.Response, error) {
 	if err := d.Digest.Validate(); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (r *remoteRepository) requestBlob(ctx context.Context, method string, d oci
 
 // resolve returns the digest of a tag or manifest, or "" if it doesn't exist. If the
 // registry refuses HEAD requests, or responds to them without a digest, resolve reads
-// the manifest, and sends no more HEAD requests.
+// the manifest and sends no more HEAD requests.
 func (r *remoteRepository) resolve(ctx context.Context, reference string) (digest.Digest, error) {
 	if !r.noManifestHead.Load() {
 		resp, err := r.requestManifest(ctx, http.MethodHead, reference)

@@ -1,6 +1,6 @@
 // Package repository provides access to OCI repositories in registries and in image
-// layout directories, which both implement [Repository] and declare their optional
-// operations in their [Capabilities].
+// layout directories. Both implement [Repository] and declare their optional operations
+// in [Capabilities].
 //
 // Use this package to inspect the content that a tag points to ([Inspect]), push a
 // packed release ([Push]), attach documents ([Attach]), or copy a release with

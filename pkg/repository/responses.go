@@ -197,8 +197,8 @@ func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 		ErrPage, httpclient.Excerpt("text/html", data, sent), line(sent.Text(resp.Header.Get("Content-Type"))))
 }
 
-// listedPages contains the URLs of the pages of one list that were requested. A list is
-// read sequentially.
+// listedPages contains the URLs of the requested pages of a list. A list is read
+// sequentially.
 type listedPages map[string]bool
 
 type listedPagesKey struct{}

@@ -22,8 +22,8 @@ func isUnlisted(err error) bool {
 	return errors.Is(err, provider.ErrForbidden) || errors.Is(err, ErrNoRepository) || errors.Is(err, ErrNotFound)
 }
 
-// Tags returns all tags of a repository, sorted. After the first successful request, or
-// if the tags can't be listed (see isUnlisted), all calls return the same result.
+// Tags returns all tags of a repository, sorted. After a request succeeds, or fails
+// because the tags can't be listed, all later calls return the same result.
 func (l *TagCache) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	list, err := l.lists.Get(ctx, repo.String(), func(ctx context.Context) (func() ([]string, error), error) {
 		tags, err := repo.Tags(ctx)
@@ -39,7 +39,7 @@ func (l *TagCache) Tags(ctx context.Context, repo Reader) ([]string, error) {
 	return list()
 }
 
-// Reader returns repo with a Tags method that uses these listings.
+// Reader returns repo with a Tags method that uses the cache.
 func (l *TagCache) Reader(repo Reader) Reader { return cachedReader{repo, l} }
 
 type cachedReader struct {

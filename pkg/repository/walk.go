@@ -28,7 +28,7 @@ const (
 	maxReferrers = 1000
 )
 
-// node is a manifest or index, and the descriptors of what it refers to.
+// node is a manifest or index with the descriptors of the content that it refers to.
 type node struct {
 	artifact.Blob
 	manifests, blobs []ocispec.Descriptor
@@ -40,12 +40,13 @@ func newNode(m artifact.Blob) (n node, err error) {
 	return n, err
 }
 
-// walker goes from indexes to manifests and blobs and, with visitReferrers, to referrers.
-// It visits each manifest and blob once, and a manifest after everything that it refers to.
-// The first error ends the walk.
+// walker goes from indexes to manifests and blobs and, with visitReferrers, to
+// referrers. It visits each manifest and blob once. It visits a manifest after
+// everything that the manifest refers to. The first error ends the walk.
 type walker struct {
-	// read reads a manifest. The walker visits only what the node refers to, so read can end
-	// the walk early. For a referrer that isn't visited, read returns errSkipped.
+	// read reads a manifest. The walker visits only content that the node refers to, so
+	// read can limit the walk. For a referrer that isn't visited, read returns
+	// errSkipped.
 	read func(ctx context.Context, d ocispec.Descriptor, isReferrer bool) (node, error)
 	// manifest, if not nil, visits a manifest. blob visits a blob.
 	manifest func(ctx context.Context, m artifact.Blob) error
@@ -127,9 +128,9 @@ func (w *walker) visitContent(ctx context.Context, n node, depth int) error {
 	return nil
 }
 
-// visitReferrers lists the referrers of the visited manifests, and then the referrers of
-// these referrers. For each manifest that has referrers, it calls do, which visits them
-// with visitEntries. concurrency limits the number of concurrent calls.
+// visitReferrers lists the referrers of the visited manifests, and then the referrers
+// of these referrers. For each manifest that has referrers, it calls do, which visits
+// the referrers with visitEntries. concurrency limits the number of concurrent calls.
 func (w *walker) visitReferrers(ctx context.Context, repo Reader, concurrency int, do func(ctx context.Context, subject digest.Digest, found referrers) error) error {
 	for level := 0; len(w.subjects) > 0; level++ {
 		if level > maxReferrerLevels {

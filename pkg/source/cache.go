@@ -48,9 +48,9 @@ func (c *Cached) Release(ctx context.Context, a provider.Address, v provider.Ver
 func (c *Cached) Capabilities() provider.Capabilities { return c.can }
 
 // Open opens the zip in the store. If the store doesn't have the zip, Open opens it in
-// the underlying source and stores it while it is read. Local files are not stored. If
-// a stored zip turns out to be damaged while it is read, the error is retryable, and
-// the next attempt reads the zip from the source.
+// the underlying source and stores the content while it is read. Local files are not
+// stored. If a stored zip turns out to be damaged while it is read, the error is
+// retryable, and the next attempt reads the zip from the source.
 func (c *Cached) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	if blob, ok := c.store.Blob(ctx, p.Digest); ok {
 		if p.Size < 0 || p.Size == blob.Size() {

@@ -13,9 +13,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// Memo is a source that caches responses of another source. Commands cache them for one
-// run, and servers for minutes. Zips and documents are not cached. A Memo is safe for
-// concurrent use, and concurrent requests for the same item share one request.
+// Memo is a source that caches responses of another source. Commands cache responses
+// for one run, and servers for minutes. Zips and documents are not cached. A Memo is
+// safe for concurrent use, and concurrent requests for the same item share one request.
 type Memo struct {
 	inner     provider.Source
 	can       provider.Capabilities

@@ -100,9 +100,9 @@ func (b *Blob) hash(ctx context.Context) error {
 	return b.Unchanged()
 }
 
-// Unchanged returns an error if the file has changed since it was opened. In this case,
-// data that was copied from the file can't be trusted, and Unchanged removes the zip
-// from the store.
+// Unchanged returns an error if the file has changed since it was opened. Data that was
+// copied from the file then can't be trusted, and Unchanged removes the zip from the
+// store.
 func (b *Blob) Unchanged() error {
 	now, err := b.file.Stat()
 	if err != nil || atomicfile.StampOf(now) == atomicfile.StampOf(b.opened) {

@@ -1,5 +1,5 @@
-// Package store implements the local cache, which stores verified zips by their
-// digests, and the files that they unpack to. Any number of processes can use the same
+// Package store implements the local cache. It stores verified zips by their digests,
+// and the files that the zips unpack to. Any number of processes can use the same
 // directory concurrently, and each process can be killed at any time.
 //
 //	DIR/CACHEDIR.TAG                  identifies the directory as a cache of tofu-oci
@@ -19,10 +19,11 @@
 //
 // Files are copied to and from the store, with shared blocks if the file system
 // supports them, so changes to the output don't affect the store. In contrast,
-// [Store.Mirror] creates links, but only to zips, which clients unpack elsewhere.
+// [Store.Mirror] creates links, but only to zips, because clients unpack zips
+// elsewhere.
 //
 // Package source uses the store through [source.NewCached], which reads zips from the
-// store and stores missing zips, and package pull uses it through pull.NewSink.
+// store and stores missing zips. Package pull uses the store through pull.NewSink.
 //
 // [source.NewCached]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/source#NewCached

@@ -71,7 +71,6 @@ func (s *Store) Entries(ctx context.Context) ([]Entry, error) {
 	return all, nil
 }
 
-// path returns the path of an entry.
 func (s *Store) path(e Entry) string {
 	return filepath.Join(s.folder(kindFolders[e.Kind]), e.Digest.Encoded())
 }

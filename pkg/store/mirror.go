@@ -34,9 +34,10 @@ type MirrorPackage struct {
 }
 
 // Mirror is a directory with the layout of a filesystem_mirror. Its packages are links
-// to zips in the store, which clients only read: they would link to unpacked packages,
-// and could then overwrite files in the store. The caller must close the mirror. Until
-// then, the mirror and its packages are not pruned. The path depends on the content.
+// to zips in the store, because clients only read zips. Through links to unpacked
+// packages, clients could overwrite files in the store. The caller must close the
+// mirror. Until then, the mirror and its packages are not pruned. The path depends on
+// the content.
 type Mirror struct {
 	store *Store
 	dir   string
@@ -102,7 +103,6 @@ func (m *Mirror) Close() error {
 	return m.lock.Close()
 }
 
-// checkZips verifies the zips in the store.
 func (m *Mirror) checkZips(ctx context.Context, packages []MirrorPackage) error {
 	lock := m.store.zipsLock()
 	defer lock.Close()

@@ -77,7 +77,7 @@ func (s *Store) Tree(ctx context.Context, d digest.Digest) (t *Tree, ok bool) {
 	}
 	t = &Tree{store: s, dir: dir, lock: flock.New(filepath.Join(dir, nameLock), flock.SetPermissions(modeFile))}
 	// If another process holds the lock, that process is removing the package. Without
-	// locks, files can disappear during a copy, which CopyTo detects.
+	// locks, files can disappear during a copy. CopyTo detects this.
 	if locked, err := t.lock.TryRLock(); err == nil && !locked {
 		return nil, false
 	}

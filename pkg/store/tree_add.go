@@ -94,9 +94,10 @@ func (s *Store) addTree(final string, fill func(dir string) (Hashes, error)) err
 	return atomicfile.CommitDir(tmp, final)
 }
 
-// protect makes the files read-only and lists them. Directories can contain links to the
-// files, which tofu-oci 0.1.0 let clients create. If the files were writable, a client
-// such as Terraform could unpack a different zip into the store through a link.
+// protect makes the files read-only and lists them. Directories can contain links to
+// the files, because tofu-oci 0.1.0 let clients create links. If the files were
+// writable, a client such as Terraform could unpack a different zip into the store
+// through a link.
 func protect(dir string) ([]atomicfile.Entry, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -3,8 +3,8 @@
 //   - SHA256SUMS: the document that lists the SHA-256 checksum of every file in a
 //     release ([File]). The checksum is also the digest of the OCI blob.
 //   - zh: the same checksum in the format of lock files ([ZH], [ParseZH]).
-//   - h1: a hash of the contents of an archive, which doesn't depend on how they are
-//     packed ([H1Dir], [ParseH1]).
+//   - h1: a hash of an archive's contents, independent of how the contents are packed
+//     ([H1Dir], [ParseH1]).
 //   - verifying reader: a reader that returns an error before the last byte if the content
 //     doesn't match its digest ([NewReader]).
 //

@@ -13,8 +13,8 @@ import (
 // because [File.Bytes] returns the list in a normalized format.
 type File struct {
 	sums map[string]digest.Digest
-	// invalid contains the names whose lines are malformed or ambiguous. They are not in
-	// sums.
+	// invalid contains the names whose lines are malformed or ambiguous. These names
+	// are not in sums.
 	invalid map[string]lineError
 }
 

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/dirhash"
 )
 
-// H1Dir returns the "h1:…" hash of the files below a directory. Unless the zip from
-// which they were unpacked lists directories, the hash equals the h1 hash of the zip.
+// H1Dir returns the "h1:…" hash of the files below a directory. The hash equals the h1
+// hash of the zip that the files come from, unless this zip lists directories.
 func H1Dir(dir string) (string, error) {
 	h1, err := dirhash.HashDir(dir, "", dirhash.Hash1)
 	if err != nil {

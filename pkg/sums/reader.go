@@ -38,8 +38,7 @@ type verifyingReader struct {
 // and, unless size is -1, a size. name is used in errors. Read returns these errors:
 //
 //   - a *[MismatchError] if the digest differs;
-//   - a *[SizeError] if the content is too long or too short (if the size is unknown,
-//     truncated content has a different digest);
+//   - a *[SizeError] if the size is known and differs;
 //   - an error from r, prefixed with the name;
 //   - an error before anything is read if d is not a valid SHA-256 digest.
 func NewReader(r io.Reader, name string, size int64, d digest.Digest) io.Reader {

@@ -6,11 +6,10 @@
 //	ghcr.io/acme/providers/${namespace}/${type}
 //	ghcr.io/acme/providers/{namespace}/{type}
 //
-// The first form is the HCL template of OpenTofu's oci_mirror blocks, which is
-// evaluated as in OpenTofu and supports HCL's template language except functions, while
-// the second form needs no quoting in shells. Both support the variables hostname,
-// namespace, and type. The hostname is in Punycode, followed by the port if the address
-// has one.
+// The first form is the HCL template of OpenTofu's oci_mirror blocks. It is evaluated
+// as in OpenTofu and supports HCL's template language except functions. The second form
+// needs no quoting in shells. Both support the variables hostname, namespace, and type.
+// The hostname is in Punycode, followed by the port if the address has one.
 //
 // With the prefix "oci-layout:", the result is the path of an OCI image layout
 // directory, with slashes or backslashes:

@@ -155,9 +155,9 @@ func checkComponent(c string, a subject) (problem string) {
 	return ""
 }
 
-// letterProblem returns the problem with non-ASCII characters. If they come from the
-// address instead of the template, the problem names the address, because changing
-// the template doesn't help.
+// letterProblem returns the problem with non-ASCII characters. If the characters come
+// from the address instead of the template, the problem names the address, because
+// changing the template doesn't help.
 func letterProblem(c string, a subject) string {
 	for _, name := range []string{"namespace", "type"} {
 		if value := a.values[name]; strings.ContainsFunc(value, isNonASCII) && strings.Contains(c, value) {

@@ -52,7 +52,7 @@ func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool)
 
 // split calls take with each set of values for which the template can produce the
 // reference, and reports whether take accepted any of them. If the template doesn't use
-// hostname, its value is the default host.
+// hostname, the value of hostname is the default host.
 func (t Template) split(ref Reference, take func(values map[string]string) bool) (fits bool) {
 	text, isLayout := strings.CutPrefix(t.text, layoutPrefix)
 	parts, ok := partsOf(text)

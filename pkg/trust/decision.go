@@ -20,11 +20,11 @@ func (p Policy) HasApprovalRules() bool {
 	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return len(r.ApprovalKeys) > 0 })
 }
 
-// CheckApproval returns a *[RefusedError] if the rule for a provider has approval keys, but
-// none of them has signed an approval of the release. A later denial revokes the approval
-// only if it is signed in the same way, because otherwise anyone with write access to the
-// repository could revoke approvals. The tag of a denial needs no signature, and sources
-// check it. CheckApproval returns the errors of Decisions.
+// CheckApproval returns a *[RefusedError] if the rule for a provider has approval keys,
+// but none of them has signed an approval of the release. A later denial revokes the
+// approval only if one of the keys has signed the denial. Otherwise, anyone with write
+// access to the repository could revoke approvals. Sources check the tag of a denial,
+// which needs no signature. CheckApproval also returns the errors of Decisions.
 func (p Policy) CheckApproval(ctx context.Context, r provider.Release) error {
 	return p.checkApproval(ctx, r, provider.Verdict{})
 }
@@ -53,8 +53,8 @@ func (p Policy) checkApproval(ctx context.Context, r provider.Release, v provide
 	return &RefusedError{Address: r.Address, Version: r.Version, Verdict: v, Problem: problem, Unapproved: true, NoRepository: errors.Is(err, provider.ErrWrongSource)}
 }
 
-// unapproved returns the reason decisions, which are sorted oldest first, contain
-// no valid approval.
+// unapproved returns the reason the decisions contain no valid approval. The oldest
+// decision is first.
 func (p Policy) unapproved(a provider.Address, decisions []artifact.SignedDecision) (problem string) {
 	rule, _ := p.Rules.For(a)
 	problem = "no approval is recorded"
@@ -84,9 +84,8 @@ func (p Policy) isApprover(rule Rule, d artifact.SignedDecision) bool {
 
 // DecisionSigner returns the fingerprint of the primary key that made a valid signature
 // of a decision. If the keyring is the zero value, the key is taken from the decision,
-// which proves nothing about the identity of the signer. If no key made a valid
-// signature, or if the key is expired or revoked, DecisionSigner returns an empty
-// string.
+// so the result doesn't prove the signer's identity. If no key made a valid signature,
+// or if the key is expired or revoked, DecisionSigner returns an empty string.
 func (k Keyring) DecisionSigner(d artifact.SignedDecision) string {
 	keys := k.keys
 	if k.IsZero() {

@@ -1,6 +1,6 @@
-// Package trust verifies OpenPGP signatures of releases and decides whether to accept
-// the releases, depending on the keys that are trusted and the fingerprints that are
-// pinned to a provider.
+// Package trust verifies OpenPGP signatures of releases. It accepts or refuses
+// releases, depending on the trusted keys and the fingerprints that are pinned to a
+// provider.
 //
 // The methods of a [Policy] can be used as the option Verify of the packages publish,
 // pull, and repository:

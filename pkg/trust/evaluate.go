@@ -51,7 +51,6 @@ func (w evaluation) verify(e signedDocument) provider.Verdict {
 	return best
 }
 
-// verdict returns the verdict for one signature.
 func (w evaluation) verdict(e signedDocument, s signaturePacket) provider.Verdict {
 	// 1. Find the key that made the signature. Keys in the keyring take precedence.
 	c := check(e.sums, s, w.policy.Keyring.keys)

@@ -25,10 +25,10 @@ type earlierKey struct {
 	version provider.Version
 }
 
-// changed returns a warning if the version before a release is signed by a key, and that
-// key has not verifiably signed the release. Otherwise, it returns an empty string. If
-// the release already exists with a signature by the same key, the key was accepted
-// earlier.
+// changed returns a warning if the previous version is signed by a key that has not
+// verifiably signed the release. Otherwise, it returns an empty string. It also returns
+// an empty string if the release already exists with a signature by the key of v,
+// because the key was accepted earlier.
 func (e *SignerHistory) changed(ctx context.Context, r provider.Release, v provider.Verdict) string {
 	if e == nil {
 		return ""

@@ -187,7 +187,6 @@ func readKeys(data []byte) (openpgp.EntityList, error) {
 	return openpgp.ReadKeyRing(bytes.NewReader(data))
 }
 
-// dearmor returns the content of an armored block.
 func dearmor(text []byte) ([]byte, error) {
 	block, err := armor.Decode(bytes.NewReader(text))
 	if err != nil {

@@ -80,7 +80,7 @@ func (e *RefusedError) Error() string {
 // Kind returns [provider.Unverified].
 func (e *RefusedError) Kind() provider.ErrorKind { return provider.Unverified }
 
-// Within returns the text for a message that already contains version v of a.
+// Within returns the error's text. If Address is a and Version is v, the text omits both.
 func (e *RefusedError) Within(a provider.Address, v provider.Version) string {
 	if e.Address != a || e.Version != v {
 		return e.Error()
@@ -96,10 +96,10 @@ func (e *RefusedError) reason() string {
 }
 
 // Verify verifies the signature of a release and returns the verdict. It also checks
-// that the release is approved if the policy requires it. If the policy refuses the
-// release, Verify also returns a *[RefusedError]. Keys that are stored with the release
-// are not trusted, because they only prove that the release is consistent. Other errors
-// concern reading the documents of the release.
+// that the release is approved if the policy requires approval. If the policy refuses
+// the release, Verify also returns a *[RefusedError]. Keys that are stored with the
+// release are not trusted, because they only prove that the release is consistent.
+// Other errors concern reading the documents of the release.
 func (p Policy) Verify(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 	v, err := p.VerifySignature(ctx, r)
 	if err == nil {
@@ -151,9 +151,9 @@ func (p Policy) evaluate(ctx context.Context, r provider.Release, offered bool) 
 	return verdict, nil
 }
 
-// rank orders verdicts from the weakest to the strongest. If a release has several pieces
-// signed documents, the weakest verdict applies. If a document has several signatures, the
-// strongest verdict applies.
+// rank orders verdicts from the weakest to the strongest. If a release has several
+// signed documents, the weakest verdict applies. If a document has several signatures,
+// the strongest verdict applies.
 func rank(v provider.Verdict) int { return slices.Index(provider.Trusts, v.Trust) }
 
 // sentence joins the non-empty parts of a reason.

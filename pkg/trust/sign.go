@@ -86,7 +86,7 @@ func unfit(key *openpgp.Entity, now time.Time) string {
 	case key.PrimaryKey.KeyExpired(self, now) || self.SigExpired(now):
 		return "the key has expired"
 	case !found:
-		return "no part of the key can sign: it is for encryption or certification only, or its signing subkey is expired or revoked"
+		return "no part of the key can sign: the key is for encryption or certification only, or its signing subkey is expired or revoked"
 	case signing.PrivateKey == nil || signing.PrivateKey.Dummy():
 		return "the secret part of the signing key is missing"
 	}

@@ -37,8 +37,8 @@ type namedSignature struct {
 	content []byte
 }
 
-// signedDocumentsOf reads the signed documents of a release. It returns one for all
-// packages or, if the packages have separate documents, one piece for each package.
+// signedDocumentsOf reads the signed documents of a release. It returns one document
+// for all packages or, if the packages have separate documents, one for each package.
 func signedDocumentsOf(ctx context.Context, r provider.Release) ([]signedDocument, error) {
 	if _, shared := r.Document(provider.KindSums); shared || len(r.Packages) == 0 {
 		e, err := readSignedDocument(ctx, r.Documents, r.Packages...)

@@ -43,7 +43,7 @@ Register-ArgumentCompleter -Native -CommandName 'carry-it', 'carry-it.exe' -Scri
             '-h' = 'show this help'
         }
     }
-    # Values of each flag, or of the arguments of a command. The list is empty if they are not known.
+    # Values of each flag, or of the arguments of a command. The list is empty if the values are unknown.
     $values = @{
         'lift --how' = @('up', 'down')
         'lift -w' = @('up', 'down')

@@ -1,6 +1,6 @@
 // Package cliconfig reads and writes OpenTofu's CLI configuration. [Locate] finds the
-// configuration files, and [Read] parses those settings that affect the installation of
-// providers, in native or JSON syntax, by OpenTofu's rules. The package accesses files,
+// configuration files. [Read] parses the settings that affect the installation of
+// providers by OpenTofu's rules, in native or JSON syntax. The package accesses files,
 // but not the network.
 //
 // [MirrorBlock] generates a provider_installation block, and [Merge] adds the block to

@@ -34,8 +34,8 @@ func (b Blocks) Text() (text string, err error) {
 }
 
 // MergeFile adds the blocks to a file's text. See [Merge] and [MergeHosts]. It also
-// returns a *[MergeError] if OpenTofu, in the given environment, reads both this file and
-// another file that contains a provider_installation block, because OpenTofu rejects two
+// returns a *[MergeError] if, in the given environment, OpenTofu reads both this file
+// and another file with a provider_installation block, because OpenTofu rejects two
 // blocks. place is the file's path with symbolic links resolved.
 func (b Blocks) MergeFile(e Environment, name, place string, data []byte) (after []byte, err error) {
 	if after = data; b.Template != nil {

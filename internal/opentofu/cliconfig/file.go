@@ -209,7 +209,7 @@ func (r *reader) fail(at stricthcl.Position, format string, args ...any) {
 
 // failOnce reports a repeated block. first is the position of the first block.
 func (r *reader) failOnce(at, first stricthcl.Position, what string) {
-	r.fail(at, "a second %s; the first is at %v", what, first)
+	r.fail(at, "duplicate %s; the first is at %v", what, first)
 }
 
 func (r *reader) note(kind NoteKind, at stricthcl.Position, format string, args ...any) {

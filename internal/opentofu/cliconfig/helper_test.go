@@ -33,7 +33,7 @@ func TestCredentialsHelper(t *testing.T) {
 	}
 	_, err := cliconfig.Parse("rc", []byte("credentials_helper \"vault\" {}\ncredentials_helper \"pass\" {}\n"))
 	var syntax *stricthcl.Error
-	if !errors.As(err, &syntax) || syntax.Position.Line != 2 || !strings.Contains(syntax.Problem, "a second credentials_helper block") {
+	if !errors.As(err, &syntax) || syntax.Position.Line != 2 || !strings.Contains(syntax.Problem, "duplicate credentials_helper block") {
 		t.Errorf("two blocks: got %v", err)
 	}
 }

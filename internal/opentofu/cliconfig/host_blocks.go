@@ -26,8 +26,8 @@ var providerServices = map[string]string{
 }
 
 // HostBlock is a host block that redirects the module registry of a host. A host block
-// replaces all services of its host, so it also contains the provider registry of
-// well-known hosts, which keeps direct installation working.
+// replaces all services of its host. To keep direct installation working, the block
+// also contains the provider registry of well-known hosts.
 type HostBlock struct {
 	Host svchost.Hostname
 	// Services maps the names of services to URLs.
@@ -88,10 +88,10 @@ func baseURL(s string) (string, error) {
 }
 
 // MergeHosts adds host blocks to a file's text and keeps the rest of the text byte for
-// byte. If the file has a block for the same host, only its module registry changes:
-// MergeHosts keeps the block if it contains the same services, and replaces the block if
-// it has the form that tofurc writes. Otherwise, MergeHosts returns a *[MergeError]. It
-// also returns the errors from [Parse].
+// byte. If the file has a block for the same host, only its module registry changes.
+// MergeHosts keeps a block that contains the same services, and replaces a block in the
+// format that tofurc writes. Otherwise, MergeHosts returns a *[MergeError]. It also
+// returns the errors from [Parse].
 func MergeHosts(name string, data []byte, blocks []HostBlock) (merged []byte, err error) {
 	for _, b := range blocks {
 		if data, err = b.merge(name, data); err != nil {

@@ -151,7 +151,7 @@ func (r *reader) protocols() {
 		body, isObject := i.Val.(*ast.ObjectType)
 		switch {
 		case found:
-			r.fail(r.at(i), "a second registry_protocols block in this file")
+			r.fail(r.at(i), "duplicate registry_protocols block in this file")
 		case !isObject:
 			r.refuse(name, r.at(i))
 		default:

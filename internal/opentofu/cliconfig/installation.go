@@ -63,7 +63,7 @@ type Method struct {
 	URL string
 }
 
-// FirstOCIMirror returns the first oci_mirror, and reports whether one exists.
+// FirstOCIMirror returns the first oci_mirror and reports whether one exists.
 func (c Config) FirstOCIMirror() (m Method, found bool) {
 	if c.Installation == nil {
 		return m, false

@@ -150,7 +150,7 @@ func TestCheckInstallation(t *testing.T) {
 		{"a label", `provider_installation "x" {}`, "rc:1:1: OpenTofu rejects this form of provider_installation"},
 		{"text in JSON", `{"provider_installation":"x"}`, "rc:1:25: OpenTofu rejects this form of provider_installation"},
 		{"a list in JSON", "{\"provider_installation\":[{},\n 1]}", "rc:1:25: OpenTofu rejects this form of provider_installation"},
-		{"two blocks", "provider_installation {}\n\nprovider_installation {}", "rc:3:1: a second provider_installation block; the first is at rc:1:1"},
+		{"two blocks", "provider_installation {}\n\nprovider_installation {}", "rc:3:1: duplicate provider_installation block; the first is at rc:1:1"},
 		{"a method with an equals sign", "provider_installation {\n  direct = {}\n}", "rc:2:3: OpenTofu rejects this form of provider_installation"},
 		{"a method with a label", "provider_installation {\n  direct \"x\" {}\n}", "rc:2:3: OpenTofu rejects this form of provider_installation"},
 		{"a method that is text in JSON", `{"provider_installation":{"direct":"x"}}`, "rc:1:35: OpenTofu rejects this form of provider_installation"},

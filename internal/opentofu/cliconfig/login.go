@@ -173,8 +173,8 @@ func (r *reader) defaultLogins() {
 	}
 }
 
-// helper returns the name of a credential helper, and reports a name that can't be part
-// of a file name.
+// helper returns the name of a credential helper. If the name can't be part of a file
+// name, helper reports a problem.
 func (r *reader) helper(name string, at stricthcl.Position) string {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.ContainsFunc(name, unicode.IsControl) {
 		r.fail(at, "invalid docker_credentials_helper %q: want a part of a program name, such as osxkeychain", name)

@@ -53,7 +53,7 @@ func Merge(name string, data []byte, t template.Template, patterns []provider.Pa
 		return nil, &MergeError{stricthcl.Position{File: name}, "tofu-oci does not modify files in JSON syntax", jsonMember(methods)}
 	}
 	if blocks, _ := f.installationsIn(); len(blocks) > 1 {
-		return nil, &MergeError{blocks[1].at, "a second provider_installation block; the first is at " + blocks[0].at.String(), ours}
+		return nil, &MergeError{blocks[1].at, "duplicate provider_installation block; the first is at " + blocks[0].at.String(), ours}
 	}
 	there, err := single(f, nil)
 	if err != nil {
@@ -91,7 +91,7 @@ func splice(f file, text string, there *Installation, ours string, mirror Method
 	return text[:begin] + strings.TrimSuffix(ours, "\n") + text[end:], nil
 }
 
-// withoutCR converts line endings to line feeds, and returns the text and its original
+// withoutCR converts line endings to line feeds. It returns the text and its original
 // line ending. If the text has mixed line endings, withoutCR returns the text
 // unchanged.
 func withoutCR(data []byte) (text, newline string) {
@@ -129,9 +129,9 @@ func sameMethods(a, b []Method) bool {
 }
 
 // manualMerge returns the error for a block that a user wrote. The error proposes the
-// user's block with the method mirror, which comes first or replaces the methods that
-// it supersedes. The direct methods of the proposed block exclude the providers of all
-// mirrors.
+// user's block with the method mirror. This method comes first or replaces the methods
+// that it supersedes. The direct methods of the proposed block exclude the providers of
+// all mirrors.
 func manualMerge(text string, begin int, body *ast.ObjectType, there Installation, ours string, mirror Method) *MergeError {
 	problem := "the file already has a provider_installation block that was not written by tofu-oci or was changed later"
 	// 1. Check whether the block already contains the method, perhaps for more

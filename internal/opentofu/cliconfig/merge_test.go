@@ -96,7 +96,7 @@ func TestMergeByHand(t *testing.T) {
 		"included":                {"provider_installation {\n  direct { include = [\"hashicorp/aws\", \"a/*\"] }\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  direct {\n    exclude = [\"registry.opentofu.org/hashicorp/aws\"]\n   include = [\"hashicorp/aws\", \"a/*\"] }\n}\n"},
 		"included only others":    {"provider_installation {\n  direct {\n    include = [\"a/*\"]\n  }\n}\n", "not written by tofu-oci", "provider_installation {\n" + method + "  direct {\n    include = [\"a/*\"]\n  }\n}\n"},
 		"other mirrors":           {"provider_installation {\n  network_mirror {\n    url = \"https://a.example/\"\n    include = [\"a/*\"]\n  }\n  direct { # c\n  }\n  direct {}\n}\n", "not written by tofu-oci", ""},
-		"two":                     {ourBlock + ourBlock, "a second provider_installation block; the first is at tofurc:1:1", ourBlock},
+		"two":                     {ourBlock + ourBlock, "duplicate provider_installation block; the first is at tofurc:1:1", ourBlock},
 		"mixed line endings":      {"x = 1\r\n" + otherBlock, "mixed line endings", ourBlock},
 		"JSON":                    {"{}", "tofurc: tofu-oci does not modify files in JSON syntax", "\"provider_installation\": {\n  \"oci_mirror\": [{\"include\":[\"registry.opentofu.org/hashicorp/*\"],\"repository_template\":\"ghcr.io/acme/${namespace}/${type}\"}],\n  \"direct\": [{\"exclude\":[\"registry.opentofu.org/hashicorp/*\"]}]\n}\n"},
 	} {

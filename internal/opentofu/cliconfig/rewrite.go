@@ -36,11 +36,11 @@ type RewriteOptions struct {
 	Modules map[svchost.Hostname]string
 }
 
-// Rewrite returns a single configuration file for a program that installs some providers,
-// or all of them, from a directory. The file combines the user's files, but every other
-// method excludes these providers, and relative paths become absolute. Rewrite omits
-// blocks for OCI registries unless the field OCI of [RewriteOptions] is set. It keeps
-// unknown settings.
+// Rewrite returns a single configuration file for a program that installs some
+// providers, or all of them, from a directory. The file combines the user's files.
+// Every other method excludes these providers, and relative paths become absolute.
+// Rewrite omits blocks for OCI registries unless the field OCI of [RewriteOptions] is
+// set. It keeps unknown settings.
 //
 // The file can contain tokens. Rewrite returns the same kinds of errors as [Read].
 func Rewrite(e Environment, files Files, m RewriteOptions) (text []byte, err error) {

@@ -69,8 +69,8 @@ func (w *rewriter) printInstallation(p *printer) {
 	}
 }
 
-// printOnly prints the mirror, which applies to all providers except those that are left
-// to the user's filesystem mirrors.
+// printOnly prints the mirror. It applies to all providers except the ones that are
+// left to the user's filesystem mirrors.
 func (w *rewriter) printOnly(p *printer) {
 	left := text.Strings(w.Left)
 	printMethod(p, FilesystemMirror, w.Dir, "exclude", left)
@@ -119,8 +119,8 @@ func printMethod(p *printer, kind Kind, path, argument string, providers []strin
 }
 
 // impliedBy returns the methods that apply if the configuration has no
-// provider_installation block. These methods are the existing plugin directories, and
-// direct installation for providers that are not in these directories.
+// provider_installation block. These methods are the existing plugin directories and,
+// for providers that are not in these directories, direct installation.
 func impliedBy(dirs []string) []impliedMethod {
 	var methods []impliedMethod
 	var local []string

@@ -1,12 +1,12 @@
 // Package configuration determines which providers a configuration requires, in the
-// same way as OpenTofu 1.12. It reads required_providers, and the resources, data
-// sources, provider blocks, and import blocks that use a provider implicitly, in the
-// root module, its test files, and the modules that they call. It runs no programs and
-// sends no requests.
+// same way as OpenTofu 1.12. It reads required_providers and the blocks that use a
+// provider implicitly: resources, data sources, provider blocks, and import blocks. It
+// reads the root module, its test files, and the modules that they call. It runs no
+// programs and sends no requests.
 //
-// The package reads only settings that concern providers, and ignores any other blocks
-// and arguments, even if they are invalid, because the program that uses the
-// configuration, which can also be Terraform, validates them.
+// The package reads only settings that concern providers. It ignores all other blocks
+// and arguments, even if they are invalid, because OpenTofu or Terraform validates
+// them.
 //
 // If OpenTofu requires a constant, the package accepts only literals and rejects
 // expressions such as "a${"b"}". The sources and versions of modules can refer to

@@ -26,7 +26,7 @@ func (p *problems) add(at stricthcl.Position, format string, args ...any) {
 	p.all = append(p.all, &stricthcl.Error{Position: at, Problem: err.Error(), Err: errors.Unwrap(err)})
 }
 
-// diagnostics adds the errors in the given diagnostics, and reports whether it added
+// diagnostics adds the errors in the given diagnostics and reports whether it added
 // any.
 func (p *problems) diagnostics(file string, found hcl.Diagnostics) bool {
 	for _, d := range found {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// fetch returns the place of a module from [Options.Fetch].
+// fetch fetches a module with [Options.Fetch] and returns the module's place. If the
+// module isn't available, it returns false.
 func (w *walker) fetch(ctx context.Context, c call, to place) (place, bool) {
 	call := Call{Address: to.address, Source: c.source, Version: c.version, Position: c.at}
 	if c.unresolved != nil {

@@ -116,7 +116,7 @@ func (in installed) dir(rec record) (dir, packageDir string, ok bool) {
 	return dir, filepath.Join(in.modules, first), true
 }
 
-// relative returns a path relative to a directory, and reports whether the path is
+// relative returns a path relative to a directory and reports whether the path is
 // inside the directory.
 func relative(dir, path string) (string, bool) {
 	from, err := filepath.Abs(dir)

@@ -42,7 +42,7 @@ type use struct {
 	at   stricthcl.Position
 }
 
-// reader reads configuration directories within the limits, and collects problems.
+// reader reads configuration directories within the limits and collects problems.
 type reader struct {
 	*problems
 	options Options

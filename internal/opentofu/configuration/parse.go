@@ -56,7 +56,7 @@ func parseNative(data []byte, path string) (*hcl.File, hcl.Diagnostics) {
 	return hclsyntax.ParseConfig(data, path, hcl.InitialPos)
 }
 
-// arguments reads the arguments and blocks that a schema lists, and ignores all others.
+// arguments reads the arguments and blocks that a schema lists and ignores all others.
 func (p *problems) arguments(block *hcl.Block, schema *hcl.BodySchema) (content *hcl.BodyContent, ok bool) {
 	content, _, found := block.Body.PartialContent(schema)
 	return content, !p.diagnostics(block.DefRange.Filename, found)

@@ -71,7 +71,7 @@ func (r *reader) entry(name string, attr *hcl.Attribute) entry {
 		case "configuration_aliases":
 			r.aliases(name, pair.Value)
 		default:
-			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q in required_providers can only have "version", "source", and "configuration_aliases"`, name)
+			r.add(stricthcl.PositionOf(pair.Key.Range()), `the entry %q in required_providers can have only "version", "source", and "configuration_aliases"`, name)
 			return e
 		}
 	}

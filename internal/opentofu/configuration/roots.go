@@ -54,8 +54,8 @@ func roots(ctx context.Context, o Options, dirs []string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), nil
 }
 
-// look records a directory that contains configuration files, and the local modules
-// that it calls.
+// look records a directory that contains configuration files and the local modules that
+// its configuration calls.
 func (o Options) look(ctx context.Context, dir string, found, called map[string]bool) error {
 	there, err := list(dir, o.Terraform)
 	if err != nil || len(there.primary)+len(there.override) == 0 {

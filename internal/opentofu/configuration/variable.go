@@ -63,7 +63,7 @@ func (b variable) refused() string {
 	return ""
 }
 
-// constraint returns the variable's type, and the defaults of optional attributes.
+// constraint returns the variable's type and the defaults of optional attributes.
 func (b variable) constraint() (cty.Type, *typeexpr.Defaults, error) {
 	if b.kind == nil {
 		return cty.DynamicPseudoType, nil, nil
@@ -75,7 +75,7 @@ func (b variable) constraint() (cty.Type, *typeexpr.Defaults, error) {
 		return cty.Map(cty.DynamicPseudoType), nil, nil
 	}
 	if native, ok := b.kind.(hclsyntax.Expression); ok && !isCheap(native) {
-		return cty.NilType, nil, errors.New("a variable has a type with a default that is an expression")
+		return cty.NilType, nil, errors.New("a variable's type has a default that is an expression")
 	}
 	t, defaults, wrong := typeexpr.TypeConstraintWithDefaults(b.kind)
 	if wrong.HasErrors() {

@@ -114,8 +114,8 @@ func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, i
 	return sums.NewReadCloser(bounded.ReadCloser(ctx, f), p.Filename, p.Size, p.Digest), p.Size, nil
 }
 
-// Capabilities returns the functions Directory, for unpacked packages, and Stat, which
-// checks nothing because Release has read every package.
+// Capabilities returns the functions Directory, for unpacked packages, and Stat. Stat
+// checks nothing, because Release has read every package.
 func (s *Source) Capabilities() provider.Capabilities {
 	return provider.Capabilities{
 		Directory: s.directory,

@@ -40,7 +40,7 @@ func (s *Source) releases(ctx context.Context, a provider.Address) (map[provider
 }
 
 // scanMirror finds the packages of a provider. Like SearchLocalDirectory in OpenTofu's
-// internal/getproviders, it ignores the case of names, and follows symbolic links only
+// internal/getproviders, it ignores the case of names. It follows symbolic links only
 // for the base directory, zips, and platform directories.
 func scanMirror(ctx context.Context, dir string, a provider.Address) (map[provider.Version]filesystemRelease, error) {
 	base, err := filepath.EvalSymlinks(dir)
@@ -145,7 +145,7 @@ func scanVersion(dir string, add func(provider.Platform, filesystemPackage)) err
 }
 
 // packedName returns the version and platform in the name of a zip. Like OpenTofu, it
-// ignores case, and ignores an underscore after the platform and all text that follows.
+// ignores case and any text after the platform that starts with an underscore.
 func packedName(a provider.Address, name string) (v provider.Version, platform provider.Platform, ok bool) {
 	rest, isPackage := strings.CutPrefix(strings.ToLower(name), "terraform-provider-"+a.Type+"_")
 	rest, isZip := strings.CutSuffix(rest, ".zip")

@@ -51,8 +51,7 @@ func (e *UnresolvedError) Error() string {
 // Kind returns [provider.Refused].
 func (e *UnresolvedError) Kind() provider.ErrorKind { return provider.Refused }
 
-// Within returns the error's text for a message that already contains a and v. The text
-// doesn't repeat them.
+// Within returns the error's text. If Address is a and Version is v, the text omits both.
 func (e *UnresolvedError) Within(a provider.Address, v provider.Version) string {
 	switch {
 	case e.Address != a || e.Version != v:

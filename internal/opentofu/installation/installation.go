@@ -14,7 +14,7 @@
 //     they lack the version or the provider. If an oci_mirror or a network_mirror lacks
 //     either, or any other error occurs, the search ends.
 //   - Without a provider_installation block, the methods are OpenTofu's existing plugin
-//     directories, and direct for all providers that are not in these directories.
+//     directories and, for all providers that are not in these directories, direct.
 package installation
 
 import (

@@ -10,8 +10,8 @@ import (
 // reserved for examples.
 const exampleTemplate = "registry.example.com/providers/${namespace}/${type}"
 
-// Target returns a provider's repository and the method that specifies it, which is the
-// first oci_mirror that matches. The possible errors are *[NoMirrorError] and
+// Target returns a provider's repository and the first matching oci_mirror, which
+// specifies this repository. The possible errors are *[NoMirrorError] and
 // *[template.ReferenceError].
 func (i *Installation) Target(a provider.Address) (template.Reference, cliconfig.Method, error) {
 	for _, m := range i.methods {
@@ -43,7 +43,7 @@ func overridden(o cliconfig.DevOverride) cliconfig.Method {
 	return cliconfig.Method{Kind: cliconfig.DevOverrides, Path: o.Path, Position: o.Position}
 }
 
-// Step reports whether a method matches a provider, and explains why.
+// Step reports whether a method matches a provider and explains why.
 type Step struct {
 	Method cliconfig.Method
 	// Matches reports whether the method is used.

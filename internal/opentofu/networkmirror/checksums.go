@@ -56,7 +56,7 @@ func (e *HashError) Error() string {
 func (e *HashError) Kind() provider.ErrorKind { return provider.Unverified }
 
 // originRelease returns the release from the origin registry. known is false if the
-// registry is unavailable, or doesn't have the release. After the registry has listed
+// registry is unavailable or doesn't have the release. After the registry has listed
 // its versions, any other error is returned, so that a temporary failure does not make
 // a release unsigned.
 func (s *Source) originRelease(ctx context.Context, a provider.Address, v provider.Version, platforms []provider.Platform) (r provider.Release, known bool, err error) {
@@ -145,8 +145,9 @@ func (c candidate) checkZH(reference string) error {
 	return c.mismatch(stated, sums.ZH(c.Digest), reference)
 }
 
-// identify returns a package with its digest. Without a digest from the origin or a
-// single zh: hash that belongs only to this version, identify downloads the package.
+// identify returns a package with its digest. The digest comes from the origin or from
+// a single zh: hash that belongs only to this version. Otherwise, identify downloads
+// the package.
 func (s *Source) identify(ctx context.Context, c candidate) (provider.Package, error) {
 	p, reason := c.Package, ""
 	switch {
@@ -230,8 +231,7 @@ func (s *Source) measure(ctx context.Context, p provider.Package) (m measured, e
 }
 
 // checkVersion returns an error if the name of the executable contains a different
-// version, because the hashes of an unsigned package don't show that it belongs to the
-// version.
+// version, because an unsigned package's hashes don't show to which version it belongs.
 func (m measured) checkVersion(p provider.Package) error {
 	name, _ := m.Executable(p.Address.Type)
 	_, rest, _ := strings.Cut(name, "_v")

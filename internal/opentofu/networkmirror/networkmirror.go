@@ -1,7 +1,7 @@
-// Package networkmirror implements the source of releases in a network mirror, which is
-// a web server that supports OpenTofu's provider mirror protocol. Examples are provider
-// proxies, and web servers for directories that "tofu providers mirror" has written.
-// Use it to move from such a mirror to an OCI repository.
+// Package networkmirror implements the source of releases in a network mirror. A
+// network mirror is a web server that supports OpenTofu's provider mirror protocol.
+// Examples are provider proxies and web servers for directories that "tofu providers
+// mirror" has written. Use it to move from such a mirror to an OCI repository.
 //
 // See https://opentofu.org/docs/internals/provider-network-mirror-protocol/.
 package networkmirror
@@ -63,16 +63,16 @@ type Options struct {
 	// host has no token. The token is sent only to the host of the mirror.
 	Token func(ctx context.Context, host svchost.Hostname) (origin.Token, error)
 	// Origin, if not nil, provides the checksums and signatures of releases. It is
-	// usually an [origin.Source]. If a request for a provider's versions fails, its
-	// releases and later releases from the same registry are unsigned.
+	// usually an [origin.Source]. If a request for a provider's versions fails, this
+	// provider's releases and later releases from the same registry are unsigned.
 	Origin provider.Source
 	// Store, if not nil, keeps the packages that Release downloads.
 	Store *store.Store
 	// Progress reports the progress of the packages that Release downloads.
 	Progress provider.Progress
 	// OnNote, if not nil, is called with a message if the origin registry is
-	// unavailable or doesn't have a release, or if Release downloads a package. It can
-	// be called concurrently.
+	// unavailable or lacks a release, or if Release downloads a package. It can be
+	// called concurrently.
 	OnNote func(note string)
 }
 

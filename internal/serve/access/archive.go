@@ -59,10 +59,10 @@ func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 }
 
 // Check returns the caller to which a token was issued. The token must be unexpired and
-// signed by one of the keys for this archive. The caller can read only releases that
+// signed for this archive by one of the keys. The caller can read only releases that
 // are stored under the address in the token. As soon as the server knows the address
-// under which the release is stored, it must check with MayRead that this is the
-// address in the token. Errors wrap [ErrInvalidToken].
+// under which a release is stored, it must pass this address to MayRead. Errors wrap
+// [ErrInvalidToken].
 func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	// 1. Check the form, because the decoder would accept line breaks.
 	bytes, err := tokenEncoding.DecodeString(token)
@@ -86,8 +86,8 @@ func (k ArchiveKey) Check(token string, a Archive) (Caller, error) {
 	return Caller{Name: name, link: true, stored: addressHash(bytes[storedAt:macAt])}, nil
 }
 
-// sign returns the HMAC of a token's other fields and of the archive. The length
-// precedes each part, so that different archives never result in the same bytes.
+// sign returns the HMAC of a token's other fields and of the archive. Each part is
+// preceded by its length, so that different archives never result in the same bytes.
 func (a Archive) sign(key, token []byte) []byte {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{

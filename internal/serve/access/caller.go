@@ -47,13 +47,12 @@ func (g grant) with(other grant) grant {
 	return grant{slices.Concat(g.providers, other.providers), slices.Concat(g.modules, other.modules)}
 }
 
-// isEmpty reports whether the grant contains no patterns.
 func (g grant) isEmpty() bool { return len(g.providers)+len(g.modules) == 0 }
 
-// MayRead reports whether the caller can read releases that are stored under the address
-// of a provider or of a module in a registry. An address without a host represents
-// releases with an unknown address, which require permission to read all providers
-// (*/*/*) or all modules (*/*/*/*).
+// MayRead reports whether the caller can read releases that are stored under the
+// address of a provider or of a module in a registry. An address without a host
+// represents releases with an unknown address. To read these releases, a caller needs
+// access to all providers (*/*/*) or all modules (*/*/*/*).
 func (c Caller) MayRead(a provider.Address) bool {
 	switch {
 	case c.link:

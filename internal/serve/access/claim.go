@@ -23,9 +23,9 @@ type claim struct {
 	values []string
 }
 
-// checkValue returns an error if a value is invalid. A prefix must be empty, end in
-// ":", or contain "/", because acme* also matches acme-evil, a name that anyone can
-// register.
+// checkValue returns an error if a value is invalid. The part before a * must be empty,
+// end in ":", or contain "/", because acme* also matches acme-evil, a name that anyone
+// can register.
 func checkValue(value string) error {
 	prefix, isPrefix := strings.CutSuffix(value, "*")
 	switch {
@@ -62,7 +62,7 @@ var (
 )
 
 // publicIssuers contains the issuers that issue tokens to anyone, for any audience. It
-// maps each issuer to the claims that identify a token's owner. Each claim is mapped to
+// maps each issuer to the claims that can identify a token's owner, and each claim to
 // the pattern for values that identify an owner.
 //
 // On GitHub, owners can choose the subject's format, so the subject must start with a
@@ -87,7 +87,7 @@ var publicIssuers = map[string]map[string]*regexp.Regexp{
 }
 
 // checkPublic returns an error for a public issuer's allow block that identifies no
-// owner. For example, every repository can have a main branch, and the subject repo:*
+// owner. For example, a branch name doesn't identify an owner, and the subject repo:*
 // matches every repository.
 func checkPublic(issuer string, a allow) error {
 	owners, isPublic := publicIssuers[issuer]
@@ -97,6 +97,6 @@ func checkPublic(issuer string, a allow) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("anyone can get a token from %s: the allow block must contain at least one of the claims %s, with the complete owner before any *",
+	return fmt.Errorf("anyone can get a token from %s, so the allow block must contain at least one of the claims %s, with the complete owner before any *",
 		issuer, strings.Join(slices.Sorted(maps.Keys(owners)), ", "))
 }

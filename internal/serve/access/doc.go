@@ -1,6 +1,6 @@
 // Package access controls which callers can read which providers from a server. A rules
 // file grants access to everyone, to static tokens, and to tokens of OpenID Connect
-// issuers. The package also limits the request rate of clients, and signs links to
+// issuers. The package also limits the request rate of clients. It signs links to
 // archives, because clients download archives without sending credentials.
 //
 // Errors from this package never contain a token or a key.

@@ -103,7 +103,7 @@ type reader struct {
 	lines map[string]int
 }
 
-// read converts all blocks, and returns the errors of all blocks.
+// read converts all blocks and returns all errors.
 func (r *reader) read(f file) error {
 	var errs []error
 	for _, b := range f.Anonymous {

@@ -183,7 +183,7 @@ func TestParseRefuses(t *testing.T) {
 		"two stars":             {allow("{ sub = \"repo:acme/**\" }"), "f:5:22: invalid value "},
 		"star after a name":     {allow("{ repository_owner = \"acme*\" }"), "f:5:35: invalid value \"acme*\""},
 		"star after an owner":   {allow("{ sub = [\"repo:acme*\"] }"), "f:5:23: invalid value \"repo:acme*\""},
-		"no owner":              {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anyone can get a token from https://token.actions.githubusercontent.com: "},
+		"no owner":              {allow("{ ref = \"refs/heads/main\" }"), "f:5:14: anyone can get a token from https://token.actions.githubusercontent.com, so "},
 		"allow in allow":        {oidc("  allow {\n    claims = { sub = \"a\" }\n    providers = [\"a/b\"]\n    allow {}\n  }"), "f:7:5: Unsupported block type: "},
 		"host, no label":        {"host {}", "f:1:6: Missing name for host"},
 		"host, bad":             {"host \"a b\" {\n" + repository + "\n}", "f:1:6: "},

@@ -77,8 +77,8 @@ func fetchKeys(ctx context.Context, client *http.Client, issuer string) ([]jose.
 	return parseKeys(set.Keys)
 }
 
-// checkJWKS returns an error unless the keys' URL uses https. If the issuer is on a
-// loopback address, http is also allowed.
+// checkJWKS requires https for the keys' URL. If the issuer is on a loopback address,
+// http is also allowed.
 func checkJWKS(issuer, keys string) error {
 	u, err := url.Parse(keys)
 	if err != nil || u.Host == "" {

@@ -84,7 +84,7 @@ func (i *issuerKeys) matching(ctx context.Context, token *jose.JSONWebSignature)
 	return keys, nil
 }
 
-// lookup returns the matching cached keys and the error of the last fetch, and reports
+// lookup returns the matching cached keys and the error of the last fetch. due reports
 // whether a fetch is due and allowed.
 func (i *issuerKeys) lookup(header jose.Header) (keys []jose.JSONWebKey, due bool, lastError error) {
 	i.mu.Lock()

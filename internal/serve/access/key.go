@@ -44,8 +44,8 @@ func NewArchiveKey() ArchiveKey {
 }
 
 // ReadArchiveKey reads a key file that replicas share. Each line contains one key of at
-// least 32 random bytes in hexadecimal form. The first key signs links and all keys
-// verify them, so that keys can be rotated. Blank lines and lines starting with # are
+// least 32 random bytes in hexadecimal form. The first key signs links. All keys verify
+// links, so that keys can be rotated. Blank lines and lines starting with # are
 // ignored. Except on Windows, the file's mode must not allow other users to read it or
 // the group to write it. The error is a file system error, a *[stricthcl.Error], or an
 // error about the mode.

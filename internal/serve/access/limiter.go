@@ -27,8 +27,8 @@ type Limiter struct {
 	clients *lru.Cache[string, *rate.Limiter]
 }
 
-// NewLimiter returns a limiter that allows each client perSecond requests per second,
-// and bursts. If perSecond is not positive, it returns nil.
+// NewLimiter returns a limiter that allows each client perSecond requests per second
+// and bursts of burst requests. If perSecond is not positive, NewLimiter returns nil.
 func NewLimiter(perSecond float64, burst int) *Limiter {
 	if !(perSecond > 0) {
 		return nil

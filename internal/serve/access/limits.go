@@ -22,8 +22,7 @@ type Limits struct {
 	// TagsTTL is the maximum age of cached tag lists, and StaleIfError is the maximum
 	// age of data that is served while a registry is unavailable.
 	TagsTTL, StaleIfError time.Duration
-	// ShutdownTimeout is the time that downloads have to complete when the server
-	// exits.
+	// ShutdownTimeout is how long downloads can continue when the server exits.
 	ShutdownTimeout time.Duration
 }
 

@@ -38,8 +38,8 @@ type Host struct {
 	// template for the modules' repositories, or the zero value.
 	Repository template.Template
 	Modules    template.ModuleTemplate
-	// As is the host that replaces Name in addresses, both for Repository and for the
-	// callers' patterns. The default is Name.
+	// As is the host that replaces Name in addresses. It applies both to Repository and
+	// to the callers' patterns. The default is Name.
 	As svchost.Hostname
 }
 
@@ -63,17 +63,17 @@ type allow struct {
 	claims []claim
 }
 
-// AllowAll reports whether everyone can read everything, and no tokens are configured. In
-// this case, neither tokens nor signed links are required.
+// AllowAll reports whether everyone can read everything and no tokens are configured.
+// In this case, neither tokens nor signed links are required.
 func (r *Rules) AllowAll() bool {
 	return r == nil || len(r.tokens)+len(r.issuers) == 0 &&
 		slices.Contains(r.anonymous.providers, allProviders()) && slices.Contains(r.anonymous.modules, allModules())
 }
 
-// Identify returns the caller for a bearer token. If the request has no token, bearer is
-// empty. Callers with a token can also read everything that is readable without a token.
-// Identify returns [ErrNoToken], [ErrInvalidToken], and [ErrUnavailable], wrapped with a
-// reason, and the context's error.
+// Identify returns the caller for a bearer token. If the request has no token, bearer
+// is empty. Callers with a token can also read everything that is readable without a
+// token. Identify returns the context's error, or it wraps [ErrNoToken],
+// [ErrInvalidToken], or [ErrUnavailable] with a reason.
 //
 // Identify rejects an invalid token even if no token is required, so that the token's
 // owner notices the problem.

@@ -26,9 +26,9 @@ type Settings struct {
 	TrustedProxies []netip.Prefix
 	// DefaultHost is the assumed host of releases without an address.
 	DefaultHost svchost.Hostname
-	// OCIModules reports whether clients that can are referred to the registry for
-	// modules, and RedirectDownloads whether they are redirected to its storage for
-	// archives.
+	// OCIModules reports whether capable clients are referred to the registry for
+	// modules. RedirectDownloads reports whether clients are redirected to the
+	// registry's storage for archives.
 	OCIModules, RedirectDownloads bool
 	// SyncResults lists the result files of sync apply that the pages show.
 	SyncResults []string

@@ -43,8 +43,9 @@ type Watched[T any] struct {
 }
 
 // Watch reads files and parses their contents. If reloaded is not nil, it is called
-// after the files have changed. Its argument is nil, or explains why the previous value
-// remains in force. Watch returns file system errors and the errors from parse.
+// after the files have changed. Its argument is nil if the new value is in force.
+// Otherwise, it explains why the previous value remains in force. Watch returns file
+// system errors and the errors from parse.
 func Watch[T any](parse func(contents [][]byte) (*T, error), reloaded func(error), paths ...string) (*Watched[T], error) {
 	w := &Watched[T]{paths: paths, parse: parse, reloaded: reloaded}
 	if w.reloaded == nil {
@@ -64,8 +65,8 @@ func Open(path string, o Options) (*Watched[Rules], error) {
 	return Watch(func(contents [][]byte) (*Rules, error) { return parse(path, contents[0], keys) }, o.Reloaded, path)
 }
 
-// Get returns the current value. At most every few seconds, it checks whether the files
-// have changed.
+// Get returns the current value. It checks at most once every few seconds whether the
+// files have changed.
 func (w *Watched[T]) Get() *T {
 	if w.mu.TryLock() { // only one caller checks, and no caller waits
 		defer w.mu.Unlock()
@@ -77,7 +78,7 @@ func (w *Watched[T]) Get() *T {
 	return w.value.Load()
 }
 
-// check reloads the files if they have changed, and reports each result once.
+// check reloads the files if they have changed and reports each result once.
 func (w *Watched[T]) check() {
 	changed, err := w.reload()
 	switch {

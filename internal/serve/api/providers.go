@@ -86,8 +86,8 @@ type VersionRef struct {
 	// complete.
 	Status  string `json:"status"`
 	Problem string `json:"problem,omitempty"`
-	// Signed reports whether the release contains a signature. [Version.Verdict]
-	// contains the result of verifying the signature.
+	// Signed reports whether the release contains a signature. [Version.Signature]
+	// contains the result of verifying it.
 	Signed *bool `json:"signed,omitempty"`
 	// URL is the URL of the version's details.
 	URL string `json:"url,omitempty"`

@@ -1,8 +1,7 @@
 package api
 
 import (
-	"time"
-
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 )
 
@@ -36,53 +35,24 @@ type Assessment struct {
 	// Referrers contains the documents that refer to the index.
 	Referrers []Document `json:"referrers,omitempty"`
 	// Decisions contains the recorded decisions about the release, oldest first.
-	Decisions []Decision `json:"decisions,omitempty"`
-	// Verdict is the result of verifying the signature. If an error prevented the
-	// verification, Verdict is nil.
-	Verdict *Verdict `json:"verdict,omitempty"`
+	Decisions []description.Decision `json:"decisions,omitempty"`
+	// Signature is nil if an error prevented the verification.
+	Signature *Signature `json:"signature,omitempty"`
 	// Findings contains the findings of `tofu-oci verify`. The archives themselves are
 	// not read.
 	Findings []finding.Finding `json:"findings"`
 	// MoreFindings is the number of additional findings.
 	MoreFindings int `json:"more_findings,omitempty"`
-	// Unverified explains why Findings, and possibly also Verdict, are missing. It is
+	// Unverified explains why Findings, and possibly also Signature, are missing. It is
 	// empty if the release was verified.
 	Unverified string `json:"unverified,omitempty"`
 }
 
-// Decision is a recorded decision about a release.
-type Decision struct {
-	// Kind is "promote", "deny", "force", or "gate". Verdict is "allow", "deny", or
-	// "hold".
-	Kind    string `json:"kind"`
-	Verdict string `json:"verdict"`
-	// Gate identifies the gate that decided. It is empty for other kinds.
-	Gate   string    `json:"gate,omitempty"`
-	Reason string    `json:"reason,omitempty"`
-	By     string    `json:"by,omitempty"`
-	Time   time.Time `json:"time"`
-	// Key is the fingerprint of the key that signed the decision. It isn't necessarily
-	// trusted.
-	Key string `json:"key,omitempty"`
-	// Foreign reports whether the decision is about a different release or repository.
-	// If so, it has no effect.
-	Foreign bool `json:"foreign,omitempty"`
-}
-
 // Package is a release's archive for one platform.
 type Package struct {
-	Platform string `json:"platform"`
-	Filename string `json:"filename"`
-	// Digest is the archive's digest, which consists of "sha256:" and hexadecimal
-	// digits. ZH and H1 are its hashes in lock files. H1Unpacked is the hash of the
-	// unpacked directory if it differs from H1.
-	Digest string `json:"digest,omitempty"`
-	ZH     string `json:"zh,omitempty"`
-	H1     string `json:"h1,omitempty"`
-
-	H1Unpacked string `json:"h1_unpacked,omitempty"`
-
-	Size int64 `json:"size,omitempty"`
+	description.Package
+	// ZH is the hash of the archive in lock files, in addition to H1.
+	ZH string `json:"zh,omitempty"`
 	// URL is the archive's URL. If the server has access rules, the URL is valid for
 	// about one hour, and only for this caller.
 	URL string `json:"url,omitempty"`
@@ -93,34 +63,19 @@ type Package struct {
 	Problem string `json:"problem,omitempty"`
 }
 
-// Document is a file that describes a release or package.
+// Document is a file about a release or package.
 type Document struct {
-	// Name is a file name. It contains no slashes.
-	Name string `json:"name"`
-	// Kind is "checksums", "signature", "keys", "sbom", "provenance", "sigstore", or
-	// "other".
-	Kind      string `json:"kind"`
-	MediaType string `json:"media_type,omitempty"`
-	Digest    string `json:"digest,omitempty"`
-	Size      int64  `json:"size,omitempty"`
-	// Platform is empty if the document concerns all packages.
-	Platform string `json:"platform,omitempty"`
+	description.Document
 	// URL is the download URL. It is empty if the version is pending.
 	URL string `json:"url,omitempty"`
 }
 
-// Verdict is the result of verifying a release's signature.
-type Verdict struct {
-	// State is a label such as "signed" or "unsigned". Text is a sentence.
-	State string `json:"state"`
-	Text  string `json:"text"`
+// Signature is the verdict on a release's signature.
+type Signature struct {
+	description.Signature
+	// Text is the verdict as a sentence.
+	Text string `json:"text"`
 	// Signer is the user ID in the signing key, such as "Jane <jane@example.com>". The
 	// owner of the key chose it.
 	Signer string `json:"signer,omitempty"`
-	// Keys contains the fingerprints of the signing keys.
-	Keys     []string `json:"keys,omitempty"`
-	Warnings []string `json:"warnings,omitempty"`
-	// Refused explains why the policy rejects the release. It is empty if the policy
-	// accepts the release.
-	Refused string `json:"refused,omitempty"`
 }

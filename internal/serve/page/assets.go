@@ -35,8 +35,8 @@ func OpenAsset(name string) (Asset, bool) {
 	return Asset{mediaType, content}, err == nil
 }
 
-// Hash returns a hash of all assets. The assets' paths contain it, so that responses
-// below /static/HASH/ can be cached forever.
+// Hash returns a hash of all assets. The assets' paths contain the hash, so that
+// responses below /static/HASH/ can be cached forever.
 func Hash() string { return hashOnce() }
 
 var hashOnce = sync.OnceValue(func() string {

@@ -82,7 +82,6 @@ func kindsOf(documents []api.Document) string {
 	return strings.Join(all, ", ")
 }
 
-// label returns a status with its first letter capitalized.
 func label(status string) string {
 	if status = Visible(status, limitTiny); status != "" && status[0] < utf8.RuneSelf {
 		return strings.ToUpper(status[:1]) + status[1:]
@@ -93,8 +92,8 @@ func label(status string) string {
 // hashTailSize is the number of characters at the end of a hash that are always visible.
 const hashTailSize = 8
 
-// hashHead returns a hash without its last characters, and hashTail returns these
-// characters. The head is abbreviated if the hash is wider than its column.
+// hashHead returns a hash without its tail, and hashTail returns the tail. The head is
+// abbreviated if the hash is wider than its column.
 func hashHead(hash string) string {
 	hash = Visible(hash, limitWord)
 	return strings.TrimSuffix(hash, hashTail(hash))
@@ -109,7 +108,7 @@ func hashTail(hash string) string {
 func pieces(address string) []string { return strings.SplitAfter(Visible(address, limitLine), "/") }
 
 // signature returns the label and the CSS class of a verdict.
-func signature(v *api.Verdict) struct{ Class, Text string } {
+func signature(v *api.Signature) struct{ Class, Text string } {
 	type result = struct{ Class, Text string }
 	switch {
 	case v == nil:
@@ -117,7 +116,7 @@ func signature(v *api.Verdict) struct{ Class, Text string } {
 	case v.Refused != "":
 		return result{"bad", "Rejected by policy"}
 	}
-	switch v.State {
+	switch v.Verdict {
 	case "signed":
 		return result{"good", "Signed, trusted key"}
 	case "expired":

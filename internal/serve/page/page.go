@@ -87,7 +87,7 @@ func (h head) Below(elements ...string) string { return h.Base + Frame{}.Link(el
 // Name returns the title of the server. The default is "tofu-oci".
 func (f Frame) Name() string { return cmp.Or(f.Site, "tofu-oci") }
 
-// SearchText returns the text of the current search.
+// SearchText returns the current search text.
 func (h head) SearchText() string { return h.Query.Get("search") }
 
 // Ago returns how long ago a time was, such as "3 hours ago". For times in the future

@@ -140,7 +140,7 @@ func TestHostileFields(t *testing.T) {
 	v, p, h := version(2), versions(2), home(2)
 	p.Waiting, p.Held = []page.PendingVersion{pending("2.0.0")}, []page.ListedVersion{listed("rocket")}
 	clean := pages(t, frame, "x", h, p, v)
-	v.Findings, v.Verdict.Warnings, v.Verdict.Refused = make([]finding.Finding, 1), []string{""}, "x"
+	v.Findings, v.Signature.Warning, v.Signature.Refused = make([]finding.Finding, 1), "x", "x"
 	h.Warnings, v.Promote = []string{""}, "x"
 	for _, response := range []any{&v, &p, &h} {
 		fill(reflect.ValueOf(response).Elem(), hostile)
@@ -203,10 +203,10 @@ func TestPageSize(t *testing.T) {
 	for range 100 {
 		v.Documents, v.Referrers = append(v.Documents, document), append(v.Referrers, document)
 		v.Findings = append(v.Findings, finding.Finding{Severity: finding.Severity(long), Code: long, Message: long, Remedy: finding.Remedy{Hint: long, Command: long}})
-		v.Protocols, v.Verdict.Warnings = append(v.Protocols, long), append(v.Verdict.Warnings, long)
-		v.Verdict.Keys = append(v.Verdict.Keys, long)
+		v.Protocols = append(v.Protocols, long)
 	}
-	v.Problem, v.Verdict.State, v.Verdict.Text, v.Verdict.Refused = long, long, long, long
+	v.Problem, v.Signature.Verdict, v.Signature.Text, v.Signature.Refused = long, long, long, long
+	v.Signature.Fingerprint, v.Signature.Warning = long, long
 	v.Lock = strings.Repeat("a", 4<<10)
 	p, h := versions(20), home(50) // the server shows up to 20 versions on a page
 	for i := range p.Versions {

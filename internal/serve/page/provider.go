@@ -121,7 +121,6 @@ func moduleName(address string) string {
 	return name
 }
 
-// moduleHost returns the host in a module's address.
 func moduleHost(address string) string {
 	host, _, _ := strings.Cut(address, "/")
 	return host

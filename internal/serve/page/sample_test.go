@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 	"github.com/tofu-oci/tofu-oci/internal/serve/page"
 )
@@ -74,7 +75,7 @@ func pending(version string) page.PendingVersion {
 const site = "https://tofu.example.com"
 
 func document(kind, name string) api.Document {
-	return api.Document{Name: name, Kind: kind, MediaType: "application/spdx+json", Digest: "sha256:" + hexDigits, Size: 4321, URL: site + "/api/v1/providers/registry.example.com/acme/rocket/1.2.0/documents/sha256:" + hexDigits}
+	return api.Document{Document: description.Document{Name: name, Kind: kind, MediaType: "application/spdx+json", Digest: "sha256:" + hexDigits, Size: 4321}, URL: site + "/api/v1/providers/registry.example.com/acme/rocket/1.2.0/documents/sha256:" + hexDigits}
 }
 
 // version returns a release for n platforms.
@@ -84,20 +85,20 @@ func version(n int) page.Version {
 		Requirement:  "terraform {\n}\n",
 		Installation: versions(0).Installation,
 		Lock:         "provider \"registry.example.com/acme/rocket\" {\n  version = \"1.2.0\"\n  hashes = [\n" + strings.Repeat("    \"zh:"+hexDigits+"\",\n", n) + "  ]\n}\n",
-		Assessment:   api.Assessment{Verdict: &api.Verdict{State: "signed", Text: "signed by a key in the artifact", Signer: "Acme Releases <releases@acme.example>", Keys: []string{strings.Repeat("AB12", 10)}}},
+		Assessment:   api.Assessment{Signature: &api.Signature{Signature: description.Signature{Verdict: "signed", Fingerprint: strings.Repeat("AB12", 10)}, Text: "signed by a key in the artifact", Signer: "Acme Releases <releases@acme.example>"}},
 	}}
 	token := strings.Repeat("t", 183)
 	for i := range n {
 		platform := fmt.Sprintf("haiku%d_riscv64", i)
 		name := "terraform-provider-rocket_1.2.0_" + platform + ".zip"
 		v.Packages = append(v.Packages, api.Package{
-			Platform: platform, Filename: name, Digest: "sha256:" + hexDigits, ZH: "zh:" + hexDigits, H1: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Size: 9_876_543,
-			URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{document("sbom", name+".spdx.json"), document("signature", name+".sig")},
+			Package: description.Package{Platform: platform, Filename: name, Digest: "sha256:" + hexDigits, H1: "h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", Size: 9_876_543},
+			ZH:      "zh:" + hexDigits, URL: site + "/archive/" + token + "/registry.example.com/acme/rocket/1.2.0/" + name, Documents: []api.Document{document("sbom", name+".spdx.json"), document("signature", name+".sig")},
 		})
 	}
 	v.Documents = []api.Document{document("checksums", "terraform-provider-rocket_1.2.0_SHA256SUMS"), document("signature", "terraform-provider-rocket_1.2.0_SHA256SUMS.sig")}
 	v.Referrers = []api.Document{document("provenance", "provenance.intoto.jsonl")}
-	v.Decisions = []api.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Key: strings.Repeat("AB12", 10)}}
+	v.Decisions = []description.Decision{{Kind: "promote", Verdict: "allow", Reason: "reviewed, OPS-4711", By: "jane", Time: *v.Published, Key: strings.Repeat("AB12", 10)}}
 	return v
 }
 

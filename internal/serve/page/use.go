@@ -19,7 +19,7 @@ type tab struct {
 // readers.
 type step struct{ File, Label, Text string }
 
-// tabs removes empty steps and tabs, and numbers the remaining tabs.
+// tabs removes empty steps and tabs. It numbers the remaining tabs.
 func tabs(all ...tab) (used []tab) {
 	for _, t := range all {
 		var steps []step

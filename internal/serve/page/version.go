@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tofu-oci/tofu-oci/internal/description"
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/serve/api"
 )
@@ -99,9 +100,8 @@ type assessed struct {
 	// problem.
 	Problem           string
 	Problems, Remarks listPart[finding.Finding]
-	Decisions         listPart[api.Decision]
+	Decisions         listPart[description.Decision]
 	Referrers         listPart[api.Document]
-	Keys, Warnings    listPart[string]
 }
 
 func assess(a api.Assessment, problem string) assessed {
@@ -109,13 +109,9 @@ func assess(a api.Assessment, problem string) assessed {
 	if len(problems) > 0 {
 		problem = "" // the findings have more details
 	}
-	signed := api.Verdict{}
-	if a.Verdict != nil {
-		signed = *a.Verdict
-	}
 	return assessed{
 		a, problem, firstOf(problems, maxEntries).plus(a.MoreFindings), firstOf(remarks, maxEntries), lastOf(a.Decisions, maxEntries),
-		firstOf(a.Referrers, maxEntries), firstOf(signed.Keys, maxEntries), firstOf(signed.Warnings, maxEntries),
+		firstOf(a.Referrers, maxEntries),
 	}
 }
 

@@ -1,14 +1,14 @@
 // Package pullthrough mirrors releases from origin registries to OCI repositories on
-// first request, and streams each zip to clients while it is being mirrored. Package
-// serve uses it for providers and modules that are not in its repositories.
+// first request. It streams each zip to clients while the zip is being mirrored.
+// Package serve uses it for providers and modules that are not in its repositories.
 //
 //	Fetch  = origin registry → Release → policy → publish.Release, once
 //	                                     ↘ a growing file → any number of readers
 //	Mirror = module registry → policy → module.Mirror, once
 //
 // Within a process, concurrent requests for a release share one mirror operation, and
-// each zip is downloaded only once. Processes don't coordinate, so if two of them
-// mirror the same release, the second finds it in the repository.
+// each zip is downloaded only once. Processes don't coordinate. If two of them mirror
+// the same release, the second process finds the release in the repository.
 package pullthrough
 
 import (
@@ -24,8 +24,7 @@ import (
 
 const (
 	// maxMirrors limits the number of releases that are mirrored concurrently. Each
-	// release has several zips, and their hosts throttle clients that send many
-	// requests.
+	// release has several zips, whose hosts throttle clients that send many requests.
 	maxMirrors = 4
 	// maxWaiting limits the number of additional releases that wait to be mirrored.
 	maxWaiting = 64
@@ -37,8 +36,8 @@ const (
 	maxMirror = 6 * time.Hour
 	// failureAge is how long a failure is remembered.
 	failureAge = time.Minute
-	// brokenAge is how long a version is hidden if its origin doesn't have its files, or a
-	// gate denies it.
+	// brokenAge is how long a version is hidden if its files are missing from the
+	// origin or a gate denies it.
 	brokenAge = time.Hour
 	// maxFailures limits the number of remembered failures and hidden versions.
 	maxFailures = 4096
@@ -65,7 +64,7 @@ type Options struct {
 	// release's documents are known, and again for the content that the tag points to.
 	Publish publish.Options
 	// Cooldown holds back releases that are too young. This package can't detect exact
-	// version pins. To make a recent version available, mirror it explicitly.
+	// version pins, so mirror a recent version explicitly to make it available.
 	Cooldown mirror.Cooldown
 	// Dir is the directory for temporary zips. If empty, the system's temporary
 	// directory is used.
@@ -74,9 +73,8 @@ type Options struct {
 	// [spool.DefaultMaxDisk] is used. A zip that exceeds the limit is mirrored without
 	// a temporary file, and clients can then fetch it from the repository.
 	MaxDisk int64
-	// MaxQueue limits how long [Puller.Fetch] waits until a zip's size is known,
-	// including the waits for a slot, the repository, and the origin. If zero, the limit
-	// is 45 seconds.
+	// MaxQueue limits how long [Puller.Fetch] waits for a slot, the repository, and the
+	// origin until a zip's size is known. If zero, the limit is 45 seconds.
 	MaxQueue time.Duration
 	// OnEvent, if not nil, is called for each event, possibly concurrently.
 	OnEvent func(Event)

@@ -49,8 +49,8 @@ func (z *Zip) Close() {
 //
 // check, if not nil, returns a *[RefusedError] if the release is pending or denied.
 // Fetch calls check before the mirror operation starts and before it returns a zip.
-// Before the mirror operation writes the tag, it calls the check of the caller that
-// started it.
+// Before writing the tag, the mirror operation calls the check of the caller that
+// started the operation.
 func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Release, platform provider.Platform, check func(context.Context) error) (*Zip, error) {
 	// 1. Check that the release can be pulled.
 	if _, err := r.Package(platform); err != nil {
@@ -106,7 +106,7 @@ func (p *Puller) Fetch(ctx context.Context, to template.Reference, r provider.Re
 	return &Zip{Package: pkg, File: f, Repository: j.repo, close: f.Close}, nil
 }
 
-// Mirror mirrors a version of a module, and waits until the repository contains it or
+// Mirror mirrors a version of a module and waits until the repository contains it or
 // ctx is done. Concurrent calls share one mirror operation, which continues even if the
 // callers stop waiting. Mirror returns the same errors as [Puller.Fetch] except
 // [ErrStored], and uses check in the same way.

@@ -78,8 +78,8 @@ func (j *job) run(ctx context.Context) (result publish.Result, err error) {
 	o, a, v := j.puller.options.Publish, j.release.Address, j.release.Version
 	repo := trackingRepository{j.repo, j}
 	if a.IsRegistryModule() {
-		// The module can have been mirrored since the caller looked. With this depth, a
-		// package from the same origin isn't downloaded again.
+		// The module might have been mirrored since the caller checked. With this
+		// depth, a package from the same origin isn't downloaded again.
 		o.Check = repository.DepthIndex
 		result, err = j.puller.options.MirrorModule(ctx, repo, a, v, o)
 	} else {
@@ -233,8 +233,8 @@ func (s jobSource) Release(context.Context, provider.Address, provider.Version, 
 }
 
 // Open returns a zip, which might still be downloading. If no client waits for the zip,
-// Open starts the download only when no client waits for another zip of the release. If
-// the disk limit is exceeded, Open reads the zip directly from the source.
+// Open first blocks while clients wait for other zips of the release. If the disk limit
+// is exceeded, Open reads the zip directly from the source.
 func (s jobSource) Open(ctx context.Context, pkg provider.Package) (io.ReadCloser, int64, error) {
 	if err := s.waitForClients(ctx, pkg); err != nil {
 		return nil, 0, err

@@ -23,8 +23,8 @@ type Puller struct {
 	options Options
 	// publisher limits concurrent transfers of all releases.
 	publisher *publish.Publisher
-	// turns and downloads are semaphores. turns limits mirror operations, and downloads
-	// limits downloads.
+	// turns and downloads are semaphores: turns limits the number of concurrent mirror
+	// operations, and downloads that of concurrent downloads.
 	turns, downloads chan struct{}
 	pool             *spool.Pool
 
@@ -40,7 +40,7 @@ type Puller struct {
 	jobs map[jobKey]*job
 	// failures contains the recent failures.
 	failures memo.Memo[jobKey, failure]
-	// broken contains the versions whose files the origin doesn't have.
+	// broken contains the versions that [Puller.IsBroken] reports.
 	broken memo.Memo[releaseKey, struct{}]
 }
 
@@ -122,7 +122,6 @@ func (p *Puller) Covers(a provider.Address) bool {
 	return slices.ContainsFunc(p.options.Patterns, func(pattern provider.Pattern) bool { return pattern.Match(a) })
 }
 
-// source returns the source of a provider or module.
 func (p *Puller) source(a provider.Address) provider.Source {
 	if a.IsRegistryModule() {
 		return p.options.ModuleSource
@@ -176,17 +175,17 @@ func IsMissing(err error) bool {
 	return noPlatform || ok && (response.Status == http.StatusNotFound || response.Status == http.StatusGone)
 }
 
-// recordBroken records whether a version's files are missing, or a gate denies the version.
-// err is the error of a request for the files or of a job.
+// recordBroken records a version as broken if its files are missing or a gate denies
+// it. err is the error of a job or of a request for the files.
 func (p *Puller) recordBroken(a provider.Address, v provider.Version, err error) {
 	if _, denied := errors.AsType[*repository.DeniedError](err); denied || IsMissing(err) {
 		p.broken.Put(releaseKey{a, v}, struct{}{})
 	}
 }
 
-// IsBroken reports whether the files of a version were recently missing in its origin, or a
-// gate denied the version. Clients can't install such versions, so they should not be
-// listed.
+// IsBroken reports whether the files of a version were recently missing from its origin
+// or a gate denied the version. Clients can't install such versions, so they should not
+// be listed.
 func (p *Puller) IsBroken(a provider.Address, v provider.Version) bool {
 	_, broken := p.broken.Lookup(releaseKey{a, v})
 	return broken

@@ -24,8 +24,8 @@ import (
 // are about 3 GB in size, but only a few of their zips are transferred at a time.
 const DefaultMaxDisk = 8 << 30
 
-// ErrNotStored means that a zip can't be stored temporarily, for example because it
-// exceeds the disk space limit.
+// ErrNotStored means that a zip can't be stored temporarily, for example because the
+// zip exceeds the disk space limit.
 var ErrNotStored = provider.Errorf(provider.Transient, "can't buffer the zip on disk")
 
 // Pool limits the disk space of spools. It is safe for concurrent use.
@@ -263,7 +263,7 @@ func (s *Spool) Reader(ctx context.Context) *Reader {
 	return &Reader{ctx: ctx, spool: s, release: sync.OnceFunc(s.Release)}
 }
 
-// Reader reads a spool, and waits for bytes that are not yet downloaded.
+// Reader reads a spool and waits for bytes that are not yet downloaded.
 type Reader struct {
 	ctx     context.Context //nolint:containedctx // the context belongs to the only reader
 	spool   *Spool

@@ -75,6 +75,9 @@ func (m *mirrored) sync(t *testing.T, d declaration, check repository.Depth, x d
 		err = p.Apply(ctx, o)
 		err = errors.Join(append(failed, err)...)
 	}
+	if x.kill > 0 {
+		time.Sleep(time.Minute) // the registry still executes the requests that it has received
+	}
 	m.behave()
 	if err != nil {
 		t.Logf("it failed: %v", err)

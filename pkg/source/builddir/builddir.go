@@ -1,5 +1,5 @@
-// Package builddir implements the source of locally built releases, which consist of
-// zips and the documents next to them, so that you can publish them.
+// Package builddir implements the source of locally built releases. Use it to publish
+// them.
 package builddir
 
 import (

@@ -18,8 +18,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
-// addDocument adds a file if its name is the name of a document about one of the
-// releases. belongs reports whether the file was added.
+// addDocument adds a file if it has the name of a document about one of the releases.
+// belongs reports whether the file was added.
 func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	for v, r := range s.releases {
 		if r.add(s.address, v, f) {
@@ -40,7 +40,7 @@ func (s *Source) addDocument(f dirFile) (belongs bool, err error) {
 	return true, nil
 }
 
-// add adds a file if its name is the name of a document about the version. It reports
+// add adds a file if it has the name of a document about the version. It reports
 // whether the file was added.
 func (r *dirRelease) add(a provider.Address, v provider.Version, f dirFile) bool {
 	listing, stem := provider.SumsName(a, v), fmt.Sprintf("terraform-provider-%s_%s", a.Type, v)
@@ -83,8 +83,8 @@ func (r *dirRelease) sharedDocuments(of provider.Release) ([]provider.Document, 
 	return readDocuments(slices.Concat(r.sums, r.signatures), provider.ScopeRelease)
 }
 
-// manifestSuffix is the end of the name of a release's manifest, which authors provide for
-// the public registry.
+// manifestSuffix ends the file name of a release's manifest. Authors provide this file
+// for the public registry.
 const manifestSuffix = "_manifest.json"
 
 // protocols returns the plugin protocol versions from the manifest of a release. If

@@ -130,8 +130,8 @@ func isPlatform(s string) bool {
 	return err == nil && (!known || p == provider.Platform{OS: system, Arch: arch})
 }
 
-// addZip adds a file if its name is the name of a package. belongs reports whether the
-// file was added.
+// addZip adds a file if it has the name of a package. belongs reports whether the file
+// was added.
 func (s *Source) addZip(f dirFile) (belongs bool, err error) {
 	typ, version, system, ok := provider.ParseFilename(f.name)
 	if !ok {

@@ -10,9 +10,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// nearName matches file names that resemble OpenTofu's package names. They can have
-// different separators, different platform names, a "v" before the version, or no
-// prefix.
+// nearName matches file names that resemble OpenTofu's package names. Matching names
+// can have different separators, different platform names, a "v" before the version, or
+// no prefix.
 var nearName = regexp.MustCompile(`^(.+?)[-_.]v?([0-9]+\.[0-9]+\.[0-9]+(?:-(?:alpha|beta|rc|pre|dev|snapshot)[0-9A-Za-z.]*)?)[-_.](.+)\.zip$`)
 
 // SuggestName returns the conventional name of a file that looks like a package of the

@@ -125,10 +125,10 @@ func (s *Source) repository(a provider.Address) (repository.Reader, error) {
 	return repo, nil
 }
 
-// Versions returns the versions that have a tag and are not denied. If the repository
-// is missing, and OpenTofu would interpret this as a missing provider (see
-// [repository.IsUnknownProvider]), Versions returns [provider.ErrProviderNotFound]. For
-// any other failure, it returns the error from the repository.
+// Versions returns the versions that have a tag and are not denied. If OpenTofu would
+// interpret a missing repository as a missing provider, Versions returns
+// [provider.ErrProviderNotFound]. See [repository.IsUnknownProvider]. For any other
+// failure, it returns the error from the repository.
 func (s *Source) Versions(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	return s.list(ctx, a, s.tags.versions)
 }
@@ -242,9 +242,8 @@ func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecisi
 	return repository.DecisionsAbout(ctx, located.repo, r, located.index)
 }
 
-// WithDecisions returns a release for which [Decisions] returns the given decisions,
-// which have already been read. The release must come from a [Source] or
-// [FromInspection].
+// WithDecisions returns r with decisions that have already been read, so that
+// [Decisions] returns them. The release must come from a [Source] or [FromInspection].
 func WithDecisions(r provider.Release, decisions []repository.DecisionRecord) provider.Release {
 	if located, ok := r.Locator.(ociIndex); ok {
 		located.decided, located.decisions = true, decisions
@@ -263,8 +262,9 @@ func (s *Source) documents(ctx context.Context, r provider.Release) ([]provider.
 	return repository.Documents(ctx, located.repo, located.index)
 }
 
-// Attestations returns the Sigstore bundles that refer to the manifests of packages, by the
-// digests of their zips. The release must come from a [Source] or [FromInspection].
+// Attestations returns the Sigstore bundles that refer to the manifests of packages.
+// The map's keys are the digests of the packages' zips. The release must come from a
+// [Source] or [FromInspection].
 func Attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
 	found := make([][]provider.Document, len(r.Packages))
 	err := schedule.All(ctx, maxDocuments, r.Packages, func(ctx context.Context, i int, p provider.Package) (err error) {

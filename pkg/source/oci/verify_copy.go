@@ -10,8 +10,9 @@ import (
 )
 
 // VerifyCopy converts a function that verifies releases of a provider, such as a method
-// of trust.Policy, to a function for [repository.CopyOptions]. The function verifies
-// the documents in the source repository after they were checked against SHA256SUMS.
+// of trust.Policy, to a function for [repository.CopyOptions]. The new function
+// verifies the documents in the source repository after they were checked against
+// SHA256SUMS.
 func VerifyCopy(a provider.Address, verify func(context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, repository.Reader, repository.Inspection) (provider.Verdict, error) {
 	return func(ctx context.Context, from repository.Reader, found repository.Inspection) (provider.Verdict, error) {
 		v, isVersion := artifact.ParseTag(found.Tag)

@@ -42,7 +42,7 @@ type GitHub struct {
 	byHost map[string]githubAPI
 
 	mu sync.Mutex
-	// limited maps hosts that limit requests to their errors. These hosts receive no
+	// limited contains the errors of hosts that limit requests. These hosts receive no
 	// more requests.
 	limited map[string]error
 }
@@ -114,8 +114,9 @@ type bundle struct {
 }
 
 // attestations implements the capability Attestations. To save requests, the bundles of
-// the first package are reused for each package that all of them cover. If the first
-// package has no bundles, attestations doesn't look for the bundles of other packages.
+// the first package are reused for each package that all these bundles cover. If the
+// first package has no bundles, attestations doesn't look for the bundles of other
+// packages.
 func (s *Source) attestations(ctx context.Context, r provider.Release) (map[digest.Digest][]provider.Document, error) {
 	all := map[digest.Digest][]provider.Document{}
 	var first []bundle
@@ -151,7 +152,7 @@ func (s *Source) attestations(ctx context.Context, r provider.Release) (map[dige
 	return all, nil
 }
 
-// addSumsBundle adds the Sigstore bundle next to the zips that covers SHA256SUMS.
+// addSumsBundle adds the Sigstore bundle for SHA256SUMS, which is next to the zips.
 func (s *Source) addSumsBundle(ctx context.Context, r provider.Release, all map[digest.Digest][]provider.Document) error {
 	sums, has := r.Document(provider.KindSums)
 	zip, ok := r.Packages[0].Locator.(*url.URL)
@@ -293,7 +294,7 @@ func parseBundle(data []byte, subject digest.Digest) (bundle, error) {
 	return bundle{parsed, data}, err
 }
 
-var errOtherSubject = provider.Errorf(provider.Refused, "Sigstore bundle covers other content")
+var errOtherSubject = provider.Errorf(provider.Refused, "Sigstore bundle is for different content")
 
 // small requests a document and reserves memory for it, because many releases are read
 // concurrently. If small must wait for memory, it repeats the request later.

@@ -191,7 +191,7 @@ func TestHostileBundles(t *testing.T) {
 		"not compressed": {func(_ *testing.T, w *hostedWorld) { w.serveBundle([]byte("{}")) }, "decompressing"},
 		"other subject": {func(_ *testing.T, w *hostedWorld) {
 			w.github.Attest(w.host, origintest.Bundle(slsa, digest.FromString("other")), w.zips[0])
-		}, "covers other content"},
+		}, "is for different content"},
 		"http": {func(_ *testing.T, w *hostedWorld) { w.github.AttestAt("http://"+w.host+"/bundle", w.zips[0]) }, "want an https URL"},
 		"credentials": {func(_ *testing.T, w *hostedWorld) {
 			w.github.AttestAt("https://user:pass@"+w.host+"/bundle", w.zips[0])

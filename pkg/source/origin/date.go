@@ -13,7 +13,7 @@ import (
 
 // dates contains the date fields of a version. The protocol defines none of them.
 // discovered and discovered_at contain the time when registry.opentofu.org first found
-// the version, so the author can't backdate it. Older versions share a later date or
+// the version, so authors can't backdate versions. Older versions share a later date or
 // have none (opentofu/registry#4113). published is used in OpenTofu's provider
 // documents, and published_at in the documents of registry.terraform.io.
 type dates struct {
@@ -64,7 +64,7 @@ func lastModified(doc httpclient.Document) time.Time {
 
 // notAfterResponse returns t, or the zero time if t is later than the Date header of
 // the response. It doesn't use the local clock, because stored dates must not depend on
-// the local clock. See https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1.
+// it. See https://www.rfc-editor.org/rfc/rfc9110#section-8.8.2.1.
 func notAfterResponse(t time.Time, doc httpclient.Document) time.Time {
 	if responded, err := http.ParseTime(doc.Header.Get("Date")); err == nil && t.After(responded) {
 		return time.Time{}

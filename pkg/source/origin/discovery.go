@@ -34,7 +34,7 @@ const (
 // ErrNoRegistry is returned if a host has no registry for providers or modules. It is not a
 // [provider.ErrProviderNotFound], because OpenTofu does not try other sources in this
 // case.
-var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no such registry")
+var ErrNoRegistry = provider.Errorf(provider.NotFound, "the host has no registry of this type")
 
 // service is a provider or module registry.
 type service struct {

@@ -76,9 +76,9 @@ func TestRegistryFaultMessages(t *testing.T) {
 		want  string
 	}{
 		"no discovery": {origintest.Discovery, origintest.Status(404), origin.ErrNoRegistry,
-			find + "the host has no such registry: " + wellKnown + "404 Not Found" + oops},
+			find + "the host has no registry of this type: " + wellKnown + "404 Not Found" + oops},
 		"no such service": {origintest.Discovery, origintest.Document("application/json", `{"modules.v1":"/m/"}`), origin.ErrNoRegistry,
-			find + `the host has no such registry: the discovery document has no "providers.v1"`},
+			find + `the host has no registry of this type: the discovery document has no "providers.v1"`},
 		"service is a number": {origintest.Discovery, origintest.Document("application/json", `{"providers.v1":7}`), nil,
 			find + wellKnown + `"providers.v1" is not a string`},
 		"service without TLS": {origintest.Discovery, origintest.Document("application/json", `{"providers.v1":"http://127.0.0.1/v1/?k=secret"}`), nil,

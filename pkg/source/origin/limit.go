@@ -10,9 +10,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
-// limited limits the number of concurrent requests to a host. A request's retries and
-// the pauses before them count as part of the request, so a host that throttles
-// receives fewer requests.
+// limited limits the number of concurrent requests to a host. A request includes its
+// retries and the pauses before them, so a host that throttles receives fewer requests.
 type limited struct {
 	protocol
 	pool *schedule.Limiter

@@ -12,8 +12,8 @@ import (
 
 // Open starts the download of a zip. If the size in the response differs from the size
 // in p, Open returns a *[sums.SizeError] before anything is read. Requests are retried
-// until a response begins. If the body is interrupted, the download is resumed if the
-// server supports this. Otherwise, the caller must open the zip again.
+// until a response begins. An interrupted download is resumed if the server supports
+// this. Otherwise, the caller must open the zip again.
 func (s *Source) Open(ctx context.Context, p provider.Package) (io.ReadCloser, int64, error) {
 	at, ok := p.Locator.(*url.URL)
 	if !ok {

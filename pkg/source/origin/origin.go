@@ -1,7 +1,7 @@
-// Package origin implements the source of releases in origin registries, which it finds
-// with service discovery and reads with the provider registry protocol. Use it as the
-// source for a mirror. For private registries, [TokenFromEnv] looks up tokens in TF_TOKEN_
-// variables.
+// Package origin implements the source of releases in origin registries. It finds
+// registries with service discovery and reads them with the provider registry protocol.
+// Use it as the source for a mirror. For private registries, [TokenFromEnv] looks up
+// tokens in TF_TOKEN_ variables.
 //
 // A package document is the registry's metadata about one package.
 //
@@ -41,8 +41,8 @@ type Options struct {
 	// client must not send Authorization headers to other hosts after a redirect.
 	HTTP *http.Client
 	// Services maps hosts to the URLs of their registries. These hosts need no
-	// discovery. For example, host blocks in the CLI configuration specify such URLs.
-	// Relative URLs are resolved against the URL of the discovery document.
+	// discovery. Host blocks in the CLI configuration specify such URLs. Relative URLs
+	// are resolved against the URL of the discovery document.
 	Services map[svchost.Hostname]string
 	// Token, if not nil, returns the bearer token for a host, or the zero value if the
 	// host has no token. The token is sent only to this host and its registry,

@@ -98,7 +98,7 @@ func (q query) failed(err error) error {
 }
 
 // unlisted determines the platforms of a version if the version list contains none. It
-// uses the document for any platform, and SHA256SUMS.
+// uses SHA256SUMS and the document for any one platform.
 func (q query) unlisted(ctx context.Context) (described, error) {
 	found, err := q.any(ctx)
 	if err != nil {

@@ -51,8 +51,8 @@ type file struct {
 }
 
 // maxRemembered is the maximum size in bytes of the cached package documents. The same
-// limit applies to the cached files that they refer to. It is enough for several
-// thousand packages.
+// limit applies to the cached files that these documents refer to. Each limit is enough
+// for several thousand packages.
 const maxRemembered = 16 << 20
 
 // cachedProtocol caches responses for a lifetime and limits the memory for them.

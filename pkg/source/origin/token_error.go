@@ -13,9 +13,9 @@ import (
 var ErrToken = provider.Errorf(provider.Denied, "the registry rejected the token")
 
 // ErrNoToken is wrapped by errors from requests that were denied because no token is
-// configured. Clients never send a token when they request checksums, signatures, and
-// archives, so errors from such requests don't wrap it. These errors also wrap
-// [provider.ErrForbidden].
+// configured. These errors also wrap [provider.ErrForbidden]. Clients never send a
+// token when they request checksums, signatures, and archives, so errors from such
+// requests don't wrap ErrNoToken.
 var ErrNoToken = provider.Errorf(provider.Denied, "the registry requires a token")
 
 // noTokenError adds [ErrNoToken] to an error without changing its message.
@@ -30,8 +30,9 @@ func (t Token) Authorize(h http.Header) {
 	}
 }
 
-// Refused adds [ErrToken] or, if the token is missing, [ErrNoToken] to the error from a
-// request that would have contained the token, if the server denied access.
+// Refused adds [ErrToken] to the error from a request if the server denied access. If
+// the token is missing, Refused adds [ErrNoToken] instead. Use it only for requests
+// that would contain the token.
 func (t Token) Refused(err error) error {
 	switch {
 	case !errors.Is(err, provider.ErrForbidden):

@@ -22,9 +22,8 @@ const (
 	// maxListed is the maximum number of versions. Providers have at most a few hundred
 	// versions.
 	maxListed = 10_000
-	// maxPlatforms is the maximum number of platforms per version, because each
-	// platform requires a request for its package document. Go supports about 50
-	// platforms.
+	// maxPlatforms is the maximum number of platforms per version. Each platform
+	// requires a request for its package document. Go supports about 50 platforms.
 	maxPlatforms = 256
 )
 
