@@ -148,7 +148,7 @@ var tagWriters = map[string]string{
 }
 
 // TestOnlyCommitWritesVersions checks that files that write the tags of versions do so in
-// calls of publish.Commit, which decides about denials, waiting approvals, and gates.
+// calls of publish.Commit, which decides about denials, missing approvals, and gates.
 func TestOnlyCommitWritesVersions(t *testing.T) {
 	t.Parallel()
 	found := 0

@@ -40,7 +40,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	switch {
 	case err == nil, reported && exit.Child:
 	case ctx.Err() != nil:
-		_, _ = fmt.Fprintln(report.Colored(stderr, color), "tofu-oci: interrupted; to continue from the completed work, rerun the command")
+		_, _ = fmt.Fprintln(report.Colored(stderr, color), "tofu-oci: interrupted; to continue where it stopped, rerun the command")
 	case !reported:
 		_, _ = fmt.Fprint(report.Colored(stderr, color), report.Printable(explain.Text(err, explain.Hint(err))))
 	}

@@ -97,7 +97,7 @@ var plausible = map[string]string{
 	"ALIAS": "registry.terraform.io/hashicorp/*=hashicorp/*", "ANNOTATION": "a=b", "BY": "jane", "CACHE": "kept",
 	"CA_FILE": "ca.pem", "COLOR": "never", "CLIENT_CERT": "tls.crt", "CLIENT_KEY": "tls.key", "CHECK_LEVEL": "tags", "CONFIG": "tofurc", "DIGEST_FILE": "digests", "DOCTOR_LOCK_FILE": "live/.terraform.lock.hcl",
 	"DOCTOR_PLATFORM": "plan9_sparc", "EVENTS": "events.jsonl", "H1": "skip", "FROM": "oci-layout:repo/{type}", "KEYRING": "secret.asc", "LAYOUT": "unpacked",
-	"LISTEN": "127.0.0.1:0", "LOCKFILE": "readonly", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "METRICS_LISTEN": "127.0.0.1:0",
+	"LISTEN": "127.0.0.1:0", "LOCK_FILE": "live,live/.terraform.lock.hcl", "MAN_DIR": "pages", "MAX_AGE": "30d", "MAX_SIZE": "20GB", "METRICS_LISTEN": "127.0.0.1:0",
 	"MIN_AGE": "3d", "MODULE_LIST_FROM": "oci-layout:repo/{name}", "MODULE_PULL_DIR": "unpacked-vpc", "MODULE_PULL_FROM": "oci-layout:repo/{name}", "MODULE_MIRROR_TO": "oci-layout:repo/{name}", "MODULE_PUSH_TO": "oci-layout:repo/vpc", "PROVENANCE": "provenance.json", "MODULE_PUSH_SBOM": "sbom.json", "SBOM": "auto", "DECLARATION": "mirror.hcl", "SHARD": "1/1", "TEXTFILE": "sync.prom", "SYNC_REPORT_MAX_AGE": "8h", "ON_MISSING_REPOSITORY": "make-repository {repository}", "OUTPUT": "sarif", "PLAIN_HTTP": "registry.example.com,localhost:5000",
 	"MODULES_SERVER": "https://mirror.example.com",
 	"ROOT":           "live", "EXEC_ROOT": "live", "MODULES_TO": "oci-layout:modules/{name}",

@@ -74,8 +74,8 @@ func Read(app *cli.App, args []string, getenv func(string) string) (ordered []st
 }
 
 // FlagValue returns the value of a flag even if the command line is otherwise invalid.
-// It returns the last value on the command line or, without the flag, the environment
-// variable. If the command doesn't have the flag, FlagValue returns "".
+// It returns the last value on the command line or, if there is none, the value of the
+// environment variable. If the command doesn't have the flag, FlagValue returns "".
 func FlagValue(app *cli.App, args []string, getenv func(string) string, name string) (value string) {
 	c := commandLine{commands: app.Commands}
 	for i := 1; i < len(args) && args[i] != "--"; i++ {

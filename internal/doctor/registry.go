@@ -243,7 +243,7 @@ var separateRepositories = finding.Remedy{Hint: "use a separate repository for e
 func (e *examination) checkOwner(subject string, found repository.Inspection) {
 	foreign, ok := errors.AsType[*repository.ProviderMismatchError](found.CheckProvider(e.Wanted.Address, e.Aliases...))
 	if ok {
-		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, %v. OpenTofu ignores the annotation and installs the release anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
+		f := finding.New(finding.Error, "provider-differs", fmt.Sprintf("In %s, the provider in the release's annotation differs: %v. OpenTofu ignores this annotation and installs the release anyway, but tofu-oci rejects it.", e.ref, foreign), separateRepositories)
 		if alias, ok := foreign.Alias(); ok {
 			f.Remedy = finding.Remedy{
 				Hint:    fmt.Sprintf("allow the stored provider with --alias %s, or mirror the correct provider", text.Quote(alias.String())),

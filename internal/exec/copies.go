@@ -69,8 +69,9 @@ func (o Options) addCopy(ctx context.Context, data *os.Root, p stored) error {
 }
 
 // unpack fills an empty directory with a copy from the store. If the store has only the
-// zip, unpack unpacks the zip and stores a copy. Like the client's own copies, it
-// doesn't have to survive a system crash, because the client verifies it.
+// zip, unpack unpacks the zip to the directory and adds a copy to the store. The files
+// in the directory don't have to survive a system crash, just like files that the
+// client unpacks itself, because the client verifies them.
 func (o Options) unpack(ctx context.Context, p stored, dir string) error {
 	if tree, ok := o.Store.Tree(ctx, p.Zip); ok {
 		return errors.Join(tree.CopyTo(ctx, dir, false), tree.Close())

@@ -100,7 +100,7 @@ func (c *Checked) check(ctx context.Context, src provider.Source, o Options) err
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
 	switch {
 	case isDenied:
-		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version", Command: c.command("--upgrade")})
+		c.add("", "lock-version-denied", fmt.Sprintf("%s %s is denied: %s.", s.Address, s.Version, doctor.DenialReason(denied.Record)), finding.Remedy{Hint: "choose another version, after changing a constraint that allows only this one", Command: c.command("--upgrade")})
 		return nil
 	case errors.Is(err, provider.ErrProviderNotFound):
 		problem, remedy := o.approvalState(ctx, s).Or(fmt.Sprintf("%s does not exist in the source", s.Address), c.mirrorRemedy(""))

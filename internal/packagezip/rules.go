@@ -120,7 +120,7 @@ func checkForm(e entry) string {
 	case kind&^fs.ModeDir != 0:
 		return "is neither a file nor a directory"
 	case kind.IsDir() && !e.isDirectory():
-		return "has the mode of a directory, but the name of a file"
+		return "has the mode of a directory, but its name does not end with a slash"
 	case e.isDirectory() && e.size != 0:
 		return "is a directory with contents"
 	}

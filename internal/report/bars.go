@@ -24,8 +24,8 @@ const (
 	// shownFrom is the minimum duration of an activity without transfers. Shorter
 	// activities are not shown.
 	shownFrom = time.Second
-	// perRelease is the length of a release in the run's bar. The bar also advances
-	// while a release is being transferred.
+	// perRelease is the number of steps by which a release advances the run's bar. The
+	// bar also advances while a release is being transferred.
 	perRelease = 1000
 )
 

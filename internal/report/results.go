@@ -213,7 +213,7 @@ func (i Item) details(r publish.Result) []string {
 		details = append(details, fmt.Sprintf("the source stores the same zips under a different index, %s; to copy that index, use --force", r.Source))
 	}
 	if r.AnnotationsKept {
-		details = append(details, "the annotations were not updated because nothing else changed")
+		details = append(details, "the annotations differ, but the existing ones were kept because nothing else changed")
 	}
 	return details
 }

@@ -189,7 +189,7 @@ func (t *dryRunPlan) String() string {
 	if t.ToSend > 0 {
 		text += fmt.Sprintf(" (at most %s, %s", Counted(t.Packages, "package"), Size(t.Size))
 		if t.SizeUnknown > 0 {
-			text += fmt.Sprintf(" and %d of unknown size", t.SizeUnknown)
+			text += fmt.Sprintf("; the size of %s is unknown", Counted(t.SizeUnknown, "package"))
 		}
 		text += ")"
 	}

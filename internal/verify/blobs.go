@@ -144,7 +144,7 @@ func (a *verification) packageAnnotations(ctx context.Context, f repository.Insp
 			s.addError("annotation-h1", fmt.Sprintf("The annotation h1-unpacked is %q, but the hash of the unpacked zip is %s.", clip(unpacked), hashed.H1Unpacked), a.rebuild())
 		}
 		if known, is := f.Target.H1(), f.Target.H1Unpacked() != ""; known != "" && !is && hashed.Directories {
-			s.addWarning("annotation-h1", "The zip lists directories, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.rebuild())
+			s.addWarning("annotation-h1", "The zip has directory entries, so clients compute a different hash after unpacking it, but the annotation h1-unpacked is missing.", a.rebuild())
 		}
 		a.mode(s, hashed.Contents)
 	}

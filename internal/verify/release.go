@@ -215,7 +215,7 @@ func (a *verification) index(found repository.Inspection, err error) (usable boo
 		s.addError("index-format", fmt.Sprintf("The index with the tag %s contains no platform that OpenTofu supports.", tag), a.mirror(" --force"))
 	}
 	if foreign := found.CheckProvider(a.address, a.options.Aliases...); foreign != nil {
-		s.addError("provider-differs", fmt.Sprintf("The release belongs to a different provider: %v. OpenTofu ignores the annotation and installs the release, but tofu-oci rejects it.", foreign), a.mirror(" --force"))
+		s.addError("provider-differs", fmt.Sprintf("The provider in the release's annotation differs: %v. OpenTofu ignores this annotation and installs the release, but tofu-oci rejects it.", foreign), a.mirror(" --force"))
 	}
 	return true, nil
 }

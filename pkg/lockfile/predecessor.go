@@ -20,8 +20,8 @@ import (
 //     successor must be required, too.
 //
 // requires reports whether a provider is required. It is called only for predecessors
-// and their successors. Terraform doesn't know successors, so use [File.Selections] for
-// Terraform.
+// and their successors. Terraform doesn't replace predecessors with successors, so use
+// [File.Selections] for it.
 func (f *File) SelectionsForOpenTofu(requires func(provider.Address) bool) []Selection {
 	var all []Selection
 	for _, s := range f.Selections() {

@@ -34,9 +34,8 @@ type Candidate struct {
 	Denial *repository.DecisionRecord
 	// AllowPending allows writing the tag of a version that waits for its approval.
 	AllowPending bool
-	// Force makes [Commit] record that the denial or the wait for an approval is
-	// overridden. If Replaces is also set, Commit records that conflicting content is
-	// replaced.
+	// Force makes [Commit] record that it overrides the denial or the missing approval.
+	// If Replaces is also set, Commit records that conflicting content is replaced.
 	Force, Replaces bool
 	// NoReferrers omits the record of Force and the earlier decisions about the
 	// version. Use it for registries that can't store referrers.
@@ -66,7 +65,7 @@ type Committed struct {
 // Commit decides whether a release gets the tag of its version or, if it is staged, its
 // pending tag. If so, Commit calls write, which must not replace a tag that another run
 // has moved, and must read the tag back. Every tag of a version is written in this way,
-// so that denials, waiting approvals, and gates have the same effect in each flow. The
+// so that denials, missing approvals, and gates have the same effect in each flow. The
 // repository must already have the content of the release.
 //
 //	state   the denial and the pending release, as they are now

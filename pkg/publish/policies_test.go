@@ -371,7 +371,7 @@ var rules = map[string]struct {
 	}},
 }
 
-// TestPoliciesOnAllPaths checks that denials, waiting approvals, gates, signatures, and
+// TestPoliciesOnAllPaths checks that denials, missing approvals, gates, signatures, and
 // conflicts have the same effect on each path to the tag of a version, and in each kind of
 // repository.
 func TestPoliciesOnAllPaths(t *testing.T) {

@@ -154,7 +154,7 @@ func (t *zipTransfer) openFetched(_ context.Context, pkg provider.Package) (io.R
 // push pushes the content of the zip and returns the facts about it. The source's h1
 // hash is not signed, so push verifies it if the verification requires no additional
 // transfer. If the zip is invalid or has a different h1 hash, push withholds the last
-// byte. If a zip can't be hashed as a stream, or if it lists directories and was not
+// byte. If a zip can't be hashed as a stream, or if it has directory entries and was not
 // hashed, it is read again after the push.
 func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found contentFacts, err error) {
 	zip := artifact.ZipDescriptor(t.pkg)

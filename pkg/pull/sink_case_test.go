@@ -75,20 +75,20 @@ func sinkCases(t *testing.T) map[string]sinkCase {
 		}
 	}
 	return map[string]sinkCase{
-		"network":                         {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
-		"network, unconventional name":    {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: renamed, zip: data},
-		"network, h1 unknown":             {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: unknown, zip: data},
-		"network, cached":                 {layout: pull.LayoutNetwork, cache: t.TempDir(), files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
-		"network, zip lists directories":  {layout: pull.LayoutNetwork, files: network(withDirectories), place: sinkParent + sinkZipName, p: sinkPackage(t, withDirectories), zip: withDirectories},
-		"zip":                             {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
-		"zip, unconventional name":        {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: renamed, zip: data},
-		"packed":                          {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
-		"packed, unconventional name":     {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: renamed, zip: data},
-		"unpacked":                        {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
-		"unpacked, h1 unknown":            {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: unknown, zip: data},
-		"zip, cached":                     {layout: pull.LayoutZip, cache: t.TempDir(), files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
-		"unpacked, cached":                {layout: pull.LayoutUnpacked, cache: t.TempDir(), files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
-		"unpacked, zip lists directories": {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, withDirectories), zip: withDirectories},
+		"network":                              {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"network, unconventional name":         {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: renamed, zip: data},
+		"network, h1 unknown":                  {layout: pull.LayoutNetwork, files: network(data), place: sinkParent + sinkZipName, p: unknown, zip: data},
+		"network, cached":                      {layout: pull.LayoutNetwork, cache: t.TempDir(), files: network(data), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"network, zip with directory entries":  {layout: pull.LayoutNetwork, files: network(withDirectories), place: sinkParent + sinkZipName, p: sinkPackage(t, withDirectories), zip: withDirectories},
+		"zip":                                  {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
+		"zip, unconventional name":             {layout: pull.LayoutZip, files: zipped(sinkZipName), place: sinkZipName, p: renamed, zip: data},
+		"packed":                               {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: sinkPackage(t, data), zip: data},
+		"packed, unconventional name":          {layout: pull.LayoutPacked, files: zipped(sinkParent + sinkZipName), place: sinkParent + sinkZipName, p: renamed, zip: data},
+		"unpacked":                             {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
+		"unpacked, h1 unknown":                 {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: unknown, zip: data},
+		"zip, cached":                          {layout: pull.LayoutZip, cache: t.TempDir(), files: zipped(sinkZipName), place: sinkZipName, p: sinkPackage(t, data), zip: data},
+		"unpacked, cached":                     {layout: pull.LayoutUnpacked, cache: t.TempDir(), files: tree, place: sinkTree, p: sinkPackage(t, data), zip: data},
+		"unpacked, zip with directory entries": {layout: pull.LayoutUnpacked, files: tree, place: sinkTree, p: sinkPackage(t, withDirectories), zip: withDirectories},
 	}
 }
 

@@ -39,7 +39,8 @@ type credentialState struct {
 // scope.
 const maxSent = 64
 
-// record records the credentials in a request, because a response can repeat them.
+// record remembers the credentials that a request contains, so that translate can remove
+// them from error texts if a response repeats them.
 func (s *credentialState) record(credentials text.Secrets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

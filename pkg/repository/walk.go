@@ -67,7 +67,7 @@ type walker struct {
 // errSkipped is returned for a referrer that is missing or is not visited.
 var errSkipped = errors.New("referrer is skipped")
 
-// visitAll visits manifests with everything that they refer to.
+// visitAll visits manifests and everything that they refer to.
 func (w *walker) visitAll(ctx context.Context, manifests []ocispec.Descriptor, depth int) error {
 	return schedule.All(ctx, w.concurrency, manifests, func(ctx context.Context, _ int, d ocispec.Descriptor) error {
 		err := w.visit(ctx, d, depth, false)
@@ -78,7 +78,7 @@ func (w *walker) visitAll(ctx context.Context, manifests []ocispec.Descriptor, d
 	})
 }
 
-// visit visits a manifest with everything that it refers to. Below the manifest, indexes
+// visit visits a manifest and everything that it refers to. Below the manifest, indexes
 // can be nested up to the given depth.
 func (w *walker) visit(ctx context.Context, d ocispec.Descriptor, depth int, isReferrer bool) error {
 	_, err := w.manifests.Get(ctx, d.Digest, func(ctx context.Context) (none struct{}, err error) {

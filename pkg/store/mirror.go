@@ -167,8 +167,8 @@ func ignore(err, target error) error {
 	return err
 }
 
-// lockPause is the approximate time for which a mirror stays locked while it is being
-// removed.
+// lockPause is the pause between attempts to get a lock. Removing a mirror locks it for
+// about this long.
 const lockPause = 20 * time.Millisecond
 
 // createDir creates the directory and adds the packages.

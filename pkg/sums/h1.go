@@ -7,7 +7,7 @@ import (
 )
 
 // H1Dir returns the "h1:…" hash of the files below a directory. The hash equals the h1
-// hash of the zip that the files come from, unless this zip lists directories.
+// hash of the zip that the files come from, unless this zip has directory entries.
 func H1Dir(dir string) (string, error) {
 	h1, err := dirhash.HashDir(dir, "", dirhash.Hash1)
 	if err != nil {

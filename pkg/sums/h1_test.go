@@ -88,7 +88,7 @@ func TestH1Dir(t *testing.T) {
 		t.Errorf("H1Dir = %q, %v, want %q as of the zip", got, err, want)
 	}
 	if withDir := h1Zip(t, append(entries, entry{"a/", ""})...); withDir == want {
-		t.Errorf("a zip that lists directories = %q, must differ from that", withDir)
+		t.Errorf("a zip with directory entries = %q, must differ from that", withDir)
 	}
 	if h1, err := sums.H1Dir(filepath.Join(dir, "absent")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent: %q, %v", h1, err)

@@ -114,7 +114,7 @@ func TestInstallationInBothSyntaxes(t *testing.T) {
 		{
 			"what OpenTofu does not see", `provider_installation { oci_mirror { repository_template = "ghcr.io/${namespace}/${type}" include = ["*/*/*", "a/b"] } }`,
 			[]string{"rc:1:25 oci_mirror ghcr.io/${namespace}/${type} include=[*/*/* registry.opentofu.org/a/b] exclude=[]"},
-			[]string{"rc:1:25: the template ghcr.io/${namespace}/${type} does not contain ${hostname}, but include has a wildcard for it; OpenTofu accepts this, so different providers can share a repository"},
+			[]string{"rc:1:25: the template ghcr.io/${namespace}/${type} does not contain ${hostname}, but a pattern in include has a wildcard for this part, so different providers might be installed from the same repository; OpenTofu does not report this"},
 		},
 		{
 			"lists in pieces, and words in any case", `provider_installation { filesystem_mirror { Path = "x" path = "y" include = ["a/b"] Include = ["a/c"] exclude {} } }`,

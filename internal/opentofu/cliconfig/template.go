@@ -30,7 +30,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 		r.fail(m.Position, "the template %s must use ${%s}, or include must specify exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
-		r.note(NoteAmbiguous, m.Position, "the template %s does not contain ${%s}, but include has a wildcard for it; OpenTofu accepts this, so different providers can share a repository", t, part)
+		r.note(NoteAmbiguous, m.Position, "the template %s does not contain ${%s}, but a pattern in include has a wildcard for this part, so different providers might be installed from the same repository; OpenTofu does not report this", t, part)
 	}
 	if err := checkExample(t); err != nil {
 		r.fail(v.at, "%v", err)

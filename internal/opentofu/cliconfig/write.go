@@ -73,7 +73,7 @@ func listOf(patterns []provider.Pattern) string {
 // repository. OpenTofu also rejects such a template.
 func CheckTemplate(t template.Template, p provider.Pattern) error {
 	if missing, _ := uncovered(t, []provider.Pattern{p}); len(missing) > 0 {
-		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for it; add the variable, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
+		return fmt.Errorf("the template %s does not contain ${%s}, but the pattern %s has a wildcard for this part; add the variable, or use patterns without wildcards, such as hashicorp/aws", t.Redacted(), missing[0], p)
 	}
 	return nil
 }

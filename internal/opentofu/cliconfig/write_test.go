@@ -118,13 +118,13 @@ func TestMirrorBlockRefuses(t *testing.T) {
 		{"no variables and no patterns", "ghcr.io/acme/x", nil, "does not distinguish namespaces and types"},
 		{"no namespace and no patterns", "ghcr.io/{hostname}/{type}", nil, "does not distinguish namespaces and types"},
 		{"no type and no patterns", "ghcr.io/{namespace}", nil, "does not distinguish namespaces and types"},
-		{"no type for a wildcard", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "does not contain ${type}, but the pattern registry.opentofu.org/hashicorp/* has a wildcard for it"},
-		{"no namespace for a wildcard", "ghcr.io/{type}", []string{"*/*"}, "does not contain ${namespace}, but the pattern registry.opentofu.org/*/* has a wildcard for it"},
-		{"no host for a wildcard", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "does not contain ${hostname}, but the pattern */*/* has a wildcard for it"},
+		{"no type for a wildcard", "ghcr.io/{namespace}", []string{"hashicorp/*"}, "does not contain ${type}, but the pattern registry.opentofu.org/hashicorp/* has a wildcard for this part"},
+		{"no namespace for a wildcard", "ghcr.io/{type}", []string{"*/*"}, "does not contain ${namespace}, but the pattern registry.opentofu.org/*/* has a wildcard for this part"},
+		{"no host for a wildcard", "ghcr.io/{namespace}/{type}", []string{"*/*/*"}, "does not contain ${hostname}, but the pattern */*/* has a wildcard for this part"},
 		{"several hosts", "ghcr.io/{namespace}/{type}", []string{"a.example/b/c", "d.example/b/c"}, "does not contain ${hostname}, but the patterns differ in that part"},
 		{"several types", "ghcr.io/x", []string{"a/b", "a/c"}, "does not contain ${type}, but the patterns differ in that part"},
 		{"never a valid repository", `ghcr.io/${namespace}/${type}\x`, nil, "OpenTofu would reject the template"},
-		{"one of several patterns", "ghcr.io/{type}", []string{"hashicorp/*", "*/*"}, "the pattern registry.opentofu.org/*/* has a wildcard for it"},
+		{"one of several patterns", "ghcr.io/{type}", []string{"hashicorp/*", "*/*"}, "the pattern registry.opentofu.org/*/* has a wildcard for this part"},
 		{"more braces in quotes than HCL 1 can count", `ghcr.io/${namespace}/${type == "{" ? "x" : type}`, nil, "its braces must be balanced"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -34,7 +34,7 @@ func (v evaluation) unsupported(format string, args ...any) error {
 }
 
 func (v evaluation) noElement(key string) error {
-	return v.errorf("depends on an element %q, which %w", key, errNoElement)
+	return v.errorf("depends on the element %q, which %w", key, errNoElement)
 }
 
 // evaluation resolves the expressions that OpenTofu evaluates before it installs
@@ -188,7 +188,7 @@ func (v evaluation) operation(op *hclsyntax.Operation, sides ...hcl.Expression) 
 // element follows a path into an object or list.
 func (v evaluation) element(e hcl.Expression, path []string) (cty.Value, error) {
 	if isNull(e) {
-		return cty.NilVal, v.errorf("depends on an element %q of null", path[0])
+		return cty.NilVal, v.errorf("depends on the element %q of a value that is null", path[0])
 	}
 	var found hcl.Expression
 	if pairs, wrong := hcl.ExprMap(e); !wrong.HasErrors() {

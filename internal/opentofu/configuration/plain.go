@@ -305,7 +305,8 @@ func (p *plain) quoted() bool {
 }
 
 // literal skips an interpolation at the current position of a template, except its
-// closing bracket. It returns false if the interpolation or directive is not supported.
+// closing bracket. It returns false for a directive, for an escape such as "$${", and
+// for an interpolation that is not supported.
 func (p *plain) literal() bool {
 	c := p.peek()
 	if c != '$' && c != '%' {

@@ -181,7 +181,7 @@ func (v evaluation) elementOf(found cty.Value, path []string) (cty.Value, error)
 		index, err := strconv.Atoi(key)
 		switch {
 		case found.IsNull():
-			return cty.NilVal, v.errorf("depends on an element %q of null", key)
+			return cty.NilVal, v.errorf("depends on the element %q of a value that is null", key)
 		case t.IsObjectType() && t.HasAttribute(key):
 			found = found.GetAttr(key)
 		case t.IsMapType() && found.HasIndex(cty.StringVal(key)).True():
