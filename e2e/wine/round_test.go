@@ -134,7 +134,7 @@ func TestRound(t *testing.T) {
 	m.write(t, "main.tf", "terraform {\r\n  required_providers {\r\n    time = {\r\n      source = \"hashicorp/time\"\r\n    }\r\n  }\r\n}\r\n")
 	m.run(t, 0, "", "lock", "--from", layout)
 	m.run(t, 0, `TF_CLI_CONFIG_FILE=C:\\`, "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "set TF_")
-	m.run(t, 0, `^in use +unpacked`, "exec", "--cache", `C:\cache`, "--from", layout, "--", program, "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
+	m.run(t, 0, `^in use +mirror`, "exec", "--cache", `C:\cache`, "--from", layout, "--", program, "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
 	m.run(t, 3, "", "exec", "--cache", `C:\cache`, "--from", layout, "--", "cmd", "/c", "exit 3")
 	m.run(t, 0, "", "cache", "info", "--cache", `C:\cache`)
 	m.run(t, 0, "", "cache", "prune", "--max-size", "0", "--cache", `C:\cache`)
