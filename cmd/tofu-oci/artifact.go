@@ -27,7 +27,7 @@ func artifactFlags() []cli.Flag {
 }
 
 func sbomFlag() cli.Flag {
-	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "generate missing SBOMs with `PROGRAM` or auto"}
+	return &cli.StringFlag{Name: "sbom", Category: commandline.GroupOperation, Usage: "generate missing SBOMs; `PROGRAM` can be auto"}
 }
 
 func h1Flag(usage string) cli.Flag {

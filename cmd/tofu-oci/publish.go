@@ -77,7 +77,7 @@ func (cmd *command) publish(src *builddir.Source, a provider.Address, repo repos
 	src.OnNote = out.NoteOnce
 	for _, path := range src.Ignored() {
 		if name, ok := src.SuggestName(path); ok {
-			path += "; a package must be named " + name
+			path += "; if it is a package, rename it to " + name
 		}
 		out.Note("ignored %s", path)
 	}

@@ -286,8 +286,8 @@ func (e incompleteError) As(target any) bool {
 }
 
 // pushAvailable pushes the available content that is missing from the target. If an
-// item is damaged, it still pushes the remaining items. It pushes manifests as blobs,
-// because registries refuse manifests whose content isn't complete. See
+// item is damaged, pushAvailable still pushes the remaining items. It pushes manifests
+// as blobs, because registries refuse manifests whose content isn't complete. See
 // [reader.target].
 func (i *importer) pushAvailable(ctx context.Context, from *reader, to repository.Repository) (failed error) {
 	for d := range i.bundle.contentOf(from.repository) {

@@ -18,8 +18,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 )
 
-// prepare writes the files that the program needs into dir and adds their paths to the
-// input. replace contains the paths for the first platform.
+// prepare writes to dir the files that the program needs, and adds their paths to the
+// input. replace contains the first platform's paths, which replace the placeholders in
+// the command.
 func (g Gate) prepare(ctx context.Context, repo repository.Reader, r provider.Release, dir string, in *input) (replace map[string]string, err error) {
 	if !slices.ContainsFunc(Files, g.needs) {
 		return nil, nil

@@ -47,7 +47,8 @@ type Gate struct {
 	// {sbom}, and {attestations} (a directory) are replaced by paths for the first
 	// platform.
 	Command []string
-	// Timeout limits the duration of a run. If zero, it is [extprog.DefaultTimeout].
+	// Timeout limits the duration of a run. If zero, [extprog.DefaultTimeout] is
+	// used.
 	Timeout time.Duration
 	// On lists the actions for which the gate runs. If On is empty, the gate runs for
 	// all actions.

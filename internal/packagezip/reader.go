@@ -30,9 +30,10 @@ type stored struct {
 	content int64
 }
 
-// Open reads the central directory and the headers of an archive of size bytes, and
-// validates every entry. It returns up to maxProblems joined errors that wrap
-// [ErrArchive]. If src is not a zip archive, it returns [zip.ErrFormat].
+// Open reads the central directory and the headers of the archive in src, which has the
+// given size in bytes, and validates every entry. It returns up to maxProblems joined
+// errors that wrap [ErrArchive]. If src is not a zip archive, it returns
+// [zip.ErrFormat].
 //
 // Contents are verified when they are read.
 func Open(src io.ReaderAt, size int64) (*Reader, error) {

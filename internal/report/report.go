@@ -187,7 +187,8 @@ func (o *Report) printError(err error) {
 	fmt.Fprint(o.stderr, Printable(explain.Text(err, h)))
 }
 
-// done reports an item that succeeded. In text format, it prints text.
+// done reports an item that succeeded. In text format, it prints the given
+// text.
 func (o *Report) done(i Item, text string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

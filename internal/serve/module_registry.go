@@ -98,8 +98,8 @@ func (s *Server) moduleArchiveURL(x *exchange, stored provider.Address, reason s
 // openTofuVersion matches OpenTofu's user agent.
 var openTofuVersion = regexp.MustCompile(`^OpenTofu/(\d{1,4})\.(\d{1,4})\.`)
 
-// readsOCIModules reports whether a client supports oci:// sources, as OpenTofu does
-// since version 1.10.
+// readsOCIModules reports whether a client supports oci:// sources, as OpenTofu 1.10
+// and later do.
 func readsOCIModules(userAgent string) bool {
 	m := openTofuVersion.FindStringSubmatch(userAgent)
 	if m == nil {

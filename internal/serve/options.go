@@ -101,7 +101,7 @@ type Options struct {
 	// Ready returns an error if the repositories can't be reached. If nil, the server
 	// assumes that they are reachable.
 	Ready func(context.Context) error
-	// Title is the title of the pages. If empty, it is "tofu-oci".
+	// Title is the title of the pages. If empty, "tofu-oci" is used.
 	Title string
 	// SyncResult returns the result of the last sync run, which the pages show. It is
 	// called again after MaxAge. If nil, the pages don't show a result.
@@ -113,7 +113,7 @@ type Options struct {
 	Memory int64
 	// Events contains callbacks that are called for requests and cache lookups.
 	Events Events
-	// Now returns the current time. If nil, it is [time.Now].
+	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time
 	// timeouts is [defaultTimeouts] except in tests.
 	timeouts timeouts

@@ -22,8 +22,8 @@ type Options struct {
 	Problems []error
 	// Shard restricts the run to the providers in a shard.
 	Shard Shard
-	// Check is the check level for existing releases. If zero, it is
-	// [repository.DepthIndex].
+	// Check is the check level for existing releases. If zero,
+	// [repository.DepthIndex] is used.
 	Check repository.Depth
 	// Now returns the current time. If nil, [time.Now] is used.
 	Now func() time.Time

@@ -146,7 +146,8 @@ func archiveRequest(ctx context.Context, at *url.URL, header http.Header) (*http
 	return req, nil
 }
 
-// boundedBody is a body that returns an error after more than left bytes.
+// boundedBody is a response body that returns an error if its content exceeds a limit.
+// left is the number of bytes that can still be read.
 type boundedBody struct {
 	io.ReadCloser
 	left int64

@@ -147,7 +147,7 @@ func (a *verification) signature(ctx context.Context, r provider.Release) (provi
 	switch verdict.Trust {
 	case provider.TrustUnsigned:
 		remedy = finding.Remedy{
-			Hint:    "if the author has signed the release since, mirror it again; if you published it, publish the same zips again with --sign-key FILE",
+			Hint:    "if the author has since signed the release, mirror it again; if you published it, publish the same zips again with --sign-key FILE",
 			Command: a.fetch(" --against-origin"),
 		}
 		if a.address.IsModule() {

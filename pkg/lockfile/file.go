@@ -13,7 +13,7 @@ type File struct {
 	parts []part
 	// rest is the text after the last part.
 	rest string
-	// newline is the line ending of the first line. If empty, it is "\n".
+	// newline is the line ending of the first line. If empty, "\n" is used.
 	newline string
 	// Terraform selects Terraform's header comment for new files.
 	Terraform bool

@@ -14,8 +14,8 @@ import (
 
 // Options configures [Release]. The zero value publishes all platforms, with h1 hashes.
 type Options struct {
-	// Operation describes the work in error messages, such as "mirroring". If empty, it
-	// is "publishing".
+	// Operation describes the work in error messages, such as "mirroring". If empty,
+	// "publishing" is used.
 	Operation string
 	// Platforms lists the platforms to publish. If empty, all platforms of the release
 	// are published.
@@ -56,10 +56,10 @@ type Options struct {
 	// again, even if the repository has all platforms. If a published version has
 	// changed, the error is a *[repository.ConflictError].
 	AgainstOrigin bool
-	// Check is the depth to which an existing release is inspected. If zero, it is
-	// [repository.DepthBlobs]. [repository.DepthTags] requires a source of published
-	// releases, and can't be combined with AgainstOrigin or Force. If these conditions aren't
-	// met, [repository.DepthIndex] is used instead.
+	// Check is the depth to which an existing release is inspected. If zero,
+	// [repository.DepthBlobs] is used. [repository.DepthTags] requires a source of
+	// published releases, and can't be combined with AgainstOrigin or Force. If these
+	// conditions aren't met, [repository.DepthIndex] is used instead.
 	Check repository.Depth
 	// Force replaces conflicting content instead of returning an error, and overrides a
 	// denial.

@@ -42,7 +42,7 @@ const maxMoves = 20
 // concurrent use.
 type Publisher struct {
 	// Concurrency is the maximum number of concurrent zip transfers of all releases. If
-	// zero, it is [DefaultConcurrency]. Zips of up to 1 MiB are not limited.
+	// zero, [DefaultConcurrency] is used. Zips of up to 1 MiB are not limited.
 	Concurrency int
 	// TempDir is the directory for zips that must be stored temporarily until their h1
 	// hash is known. If empty, the system's temporary directory is used.

@@ -26,7 +26,7 @@ const defaultConcurrency = 4
 type Options struct {
 	// Platforms lists the platforms to pull. If empty, this machine's platform is used.
 	Platforms []provider.Platform
-	// Concurrency is the maximum number of concurrent transfers. If 0, it is 4.
+	// Concurrency is the maximum number of concurrent transfers. If 0, 4 is used.
 	Concurrency int
 	// Acquire, if not nil, is called before the transfer of a zip. size is the size of
 	// the zip in bytes, or -1 if it is unknown. Acquire blocks until the transfer can

@@ -46,7 +46,7 @@ type CopyOptions struct {
 	// store referrers. See [ErrNoReferrersList].
 	NoReferrers bool
 	// Concurrency is the maximum number of packages that are copied concurrently. If
-	// zero, it is 4.
+	// zero, 4 is used.
 	Concurrency int
 	// Acquire, if not nil, is called with the size of a blob in bytes before the blob
 	// is sent. It blocks until Copy can send the blob. Copy calls release after sending

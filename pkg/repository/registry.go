@@ -58,7 +58,7 @@ type Options struct {
 	// because HTTP clients don't repeat requests after an interrupted response.
 	Backoff func(failed int) time.Duration
 	// ConfirmDelay is the value of [Capabilities.ConfirmDelay], which also applies to image
-	// layouts. If zero, it is half a second.
+	// layouts. If zero, half a second is used.
 	ConfirmDelay time.Duration
 	// Progress reports retried requests.
 	Progress provider.Progress

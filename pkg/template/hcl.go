@@ -77,7 +77,8 @@ func evalHCL(body string, values map[string]string) (string, *fault) {
 func parseExpression(body string) (hclsyntax.Expression, *fault) {
 	expr, diags := hclsyntax.ParseTemplate([]byte(body), "template", hcl.InitialPos)
 	if at := lastOpen.FindStringIndex(body); diags.HasErrors() && at != nil {
-		// HCL reports the start of the preceding text.
+		// For an unclosed sequence, the position of HCL's error can be the start of the
+		// preceding text, so use the start of the sequence instead.
 		return nil, &fault{at: at[0], problem: "the brace is not closed"}
 	}
 	if diags.HasErrors() {

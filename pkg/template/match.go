@@ -21,10 +21,10 @@ const maxSplits = 1 << 16
 
 // Match returns the addresses for which the template produces ref, in sorted order.
 // fits reports whether the reference has the form of the template. If variables are
-// adjacent, Match can return several addresses. If the template doesn't use namespace
-// or type, Match returns no addresses. In both cases, only the repository itself
-// identifies the provider. If the template doesn't use hostname, the host is assumed to
-// be [provider.DefaultHost].
+// adjacent, Match can return several addresses. If the template lacks namespace or type,
+// Match returns no addresses. In both cases, the reference alone doesn't identify the
+// provider. If the template lacks hostname, the host is assumed to be
+// [provider.DefaultHost].
 //
 // If the template contains HCL other than variables, fits is false.
 func (t Template) Match(ref Reference) (addresses []provider.Address, fits bool) {

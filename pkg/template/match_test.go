@@ -29,7 +29,7 @@ func TestMatch(t *testing.T) {
 			"ghcr.io/{namespace}-{type}", "ghcr.io/hashicorp-google-beta", true,
 			[]string{"registry.opentofu.org/hashicorp/google-beta", "registry.opentofu.org/hashicorp-google/beta"},
 		},
-		// Only the repository identifies the provider.
+		// The reference doesn't identify the provider.
 		{"ghcr.io/acme/terraform-provider-{type}", "ghcr.io/acme/terraform-provider-rocket", true, nil},
 		{"oci-layout:mirror", "oci-layout:mirror", true, nil},
 		// References that the template never produces.

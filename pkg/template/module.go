@@ -56,9 +56,9 @@ func (t ModuleTemplate) Repository(a provider.Address) (Reference, error) {
 
 // Match returns the modules, in lower case, for which the template produces ref. The
 // type of each address is NAME/SYSTEM. fits reports whether the reference has the form
-// of the template. If the template doesn't use namespace, name, or system, Match returns
-// no modules, because only the repository itself identifies the module. If the template
-// doesn't use hostname, the host is assumed to be [provider.DefaultHost].
+// of the template. If the template lacks namespace, name, or system, Match returns no
+// modules, because the reference doesn't identify the module. If the template lacks
+// hostname, the host is assumed to be [provider.DefaultHost].
 //
 // The caller must check the addresses, because their parts can contain any character
 // except separators.

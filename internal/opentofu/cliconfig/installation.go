@@ -19,8 +19,8 @@ import (
 // Kind is the kind of an installation method. It is the name of the method's block.
 type Kind string
 
-// The kinds of methods. A dev_overrides block is not a method. The kind DevOverrides is
-// used only in messages.
+// The kinds of methods. A dev_overrides block is not a method. A [Method] has the
+// kind DevOverrides only in errors and explanations.
 const (
 	Direct           Kind = "direct"
 	FilesystemMirror Kind = "filesystem_mirror"

@@ -126,7 +126,7 @@ func (r *reader) login(i *ast.ObjectItem, body *ast.ObjectType) (l Login, ok boo
 	}
 	r.labels[label] = l.Position
 	if unusable {
-		r.note(NoteLabel, r.label(i), "the label %q matches no repository, so these credentials are never used: %s", label, problem)
+		r.note(NoteLabel, r.label(i), "the label %q matches no repository (%s), so these credentials are never used", label, problem)
 	}
 	return l, !unusable
 }

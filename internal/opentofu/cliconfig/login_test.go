@@ -163,7 +163,7 @@ func TestUnusableLoginLabel(t *testing.T) {
 	if len(config.Logins) != 1 || config.Logins[0].Registry != "b.io" {
 		t.Errorf("got %v", config.Logins)
 	}
-	want := `rc:1:17: the label "*.a.com" matches no repository, so these credentials are never used: invalid registry host "*.a.com"`
+	want := `rc:1:17: the label "*.a.com" matches no repository (invalid registry host "*.a.com"), so these credentials are never used`
 	if len(config.Notes) != 1 || config.Notes[0].Kind != cliconfig.NoteLabel || config.Notes[0].String() != want {
 		t.Errorf("got  %v\nwant %s", config.Notes, want)
 	}

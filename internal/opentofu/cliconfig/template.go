@@ -27,7 +27,7 @@ func (r *reader) template(m Method, text string, v value) template.Template {
 	}
 	missing, ambiguous := uncovered(t, m.Include)
 	for _, part := range missing {
-		r.fail(m.Position, "the template %s must use ${%s}, or include must specify exactly one %s", t, part, part)
+		r.fail(m.Position, "the template %s must use ${%s} unless the patterns in include specify exactly one %s", t, part, part)
 	}
 	for _, part := range ambiguous {
 		r.note(NoteAmbiguous, m.Position, "the template %s does not contain ${%s}, but a pattern in include has a wildcard for this part, so different providers might be installed from the same repository; OpenTofu does not report this", t, part)

@@ -85,8 +85,8 @@ type Package struct {
 
 // Options configures [Load] and [Roots]. The zero value selects OpenTofu's behavior.
 type Options struct {
-	// DataDir is the data directory of init (TF_DATA_DIR). If empty, it is
-	// ".terraform". A relative path is relative to the configuration directory.
+	// DataDir is the data directory of init (TF_DATA_DIR). If empty,
+	// ".terraform" is used. A relative path is relative to the configuration directory.
 	DataDir string
 	// Terraform selects Terraform's behavior: .tofu files are ignored, and the default
 	// provider host is registry.terraform.io.

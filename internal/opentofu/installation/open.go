@@ -74,8 +74,8 @@ func (i *Installation) Capabilities() provider.Capabilities {
 	return provider.Capabilities{Denied: i.denied, Documents: i.documents, Attestations: i.attestations, Stat: i.stat, Path: i.path, Directory: i.directory}
 }
 
-// denied returns the versions that the matching methods deny. It ignores errors, because
-// Versions returns them.
+// denied returns the versions that the matching methods deny. It ignores errors from the
+// methods' sources, because Versions returns them.
 func (i *Installation) denied(ctx context.Context, a provider.Address) ([]provider.Version, error) {
 	methods, err := i.candidates(ctx, a)
 	if err != nil {

@@ -43,7 +43,7 @@ type Archive struct {
 // expires. Anyone who has the token can use it and read the caller's name in it. The
 // token is a path element of at most 200 letters, digits, hyphens, and underscores.
 // Identical inputs result in identical tokens, so replicas that round the expiry return
-// the same token. The zero key returns "".
+// the same token. For the zero key, Token returns "".
 func (k ArchiveKey) Token(a Archive, c Caller, expires time.Time) string {
 	if len(k.keys) == 0 {
 		return ""

@@ -30,7 +30,8 @@ type Settings struct {
 	// modules. RedirectDownloads reports whether clients are redirected to the
 	// registry's storage for archives.
 	OCIModules, RedirectDownloads bool
-	// SyncResults lists the result files of sync apply that the pages show.
+	// SyncResults lists the files with the results of sync apply. The pages show these
+	// results.
 	SyncResults []string
 	// URLSigningKey is the file with the keys that sign links to archives. See
 	// [ReadArchiveKey]. If empty, the server creates a key.

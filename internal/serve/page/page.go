@@ -30,7 +30,7 @@ const MaxSearch = 200
 
 // Frame contains the data that all pages need.
 type Frame struct {
-	// Site is the title of the server. If empty, it is "tofu-oci".
+	// Site is the title of the server. If empty, "tofu-oci" is used.
 	Site string
 	// Root is the server's path without a trailing slash: "" or "/tofu".
 	Root string
