@@ -167,7 +167,7 @@ func isStricter(p trust.Policy) bool {
 }
 
 // mustLock returns the reason why OpenTofu must not install a provider from the first
-// oci_mirror that matches the provider. If there is no reason, it returns "".
+// oci_mirror that matches the provider, or "" if OpenTofu can install it.
 func (cmd *command) mustLock(ctx context.Context, a provider.Address) (reason string, err error) {
 	ref, _, err := cmd.mirrorOf(a)
 	if err != nil {

@@ -102,7 +102,7 @@ func (s *Server) requestedHost(r *http.Request) (h access.Host, isPublished bool
 func (s *Server) locate(x *exchange) error {
 	// 1. Find the sets of the host.
 	all, element, isModule := s.setsOf(x.r), x.r.PathValue("HOST"), x.r.PathValue("SYSTEM") != ""
-	element, isPublished := cutOwnHost(element, x.r.PathValue("TOKEN") != "")
+	element, isOwn := cutOwnHost(element, x.r.PathValue("TOKEN") != "")
 	link := ownHost
 	var host svchost.Hostname
 	if element != "" {
@@ -110,14 +110,13 @@ func (s *Server) locate(x *exchange) error {
 		if host, err = parseHost(element); err != nil {
 			return err
 		}
-		published, found := s.publishedHost(host)
-		isMirror := !isModule && !isPublished && !x.isForAPIOrPage()
-		switch {
-		case isPublished && !found:
+		published, isPublished := s.publishedHost(host)
+		switch isMirror := !isModule && !isOwn && !x.isForAPIOrPage(); {
+		case isOwn && !isPublished:
 			return &problem{http.StatusNotFound, fmt.Sprintf("the host %s is not published", host.ForDisplay())}
 		case isMirror && strings.Contains(string(host), ":"):
 			return &problem{http.StatusNotFound, "the network mirror protocol does not support hosts with a port"}
-		case isMirror || !found:
+		case isMirror || !isPublished:
 			all, link = s.anyHost, string(host)
 		default:
 			all, link = s.setsOfHost(published), ownHost+string(host)
@@ -137,14 +136,13 @@ func (s *Server) locate(x *exchange) error {
 	return nil
 }
 
-// cutOwnHost returns the host in the HOST element of a path. In links, it also reports
-// whether the element refers to the set of a published host. See [ownHost].
-func cutOwnHost(element string, isLink bool) (host string, isPublished bool) {
+// cutOwnHost returns the host in the HOST element of a path. For links, it removes
+// [ownHost], and reports whether the element started with it.
+func cutOwnHost(element string, isLink bool) (host string, isOwn bool) {
 	if !isLink {
 		return element, false
 	}
-	host, isOwn := strings.CutPrefix(element, ownHost)
-	return host, isOwn && host != ""
+	return strings.CutPrefix(element, ownHost)
 }
 
 // parseHost parses the HOST element of a path.
