@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/finding"
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -223,7 +224,7 @@ func unreachable(err error, registry string) finding.Remedy {
 	if _, isUnknown := errors.AsType[x509.UnknownAuthorityError](err); isUnknown {
 		return finding.Remedy{Hint: "if you trust the certificate authority of " + registry + ", add its certificate to the system's certificates, or specify it with --ca-file FILE for tofu-oci and SSL_CERT_FILE=FILE for OpenTofu (Linux)"}
 	}
-	if e, ok := errors.AsType[*provider.ClientCertificateError](err); ok {
+	if e, ok := errors.AsType[*httpclient.ClientCertificateError](err); ok {
 		if e.Sent {
 			return finding.Remedy{Hint: "check that the client certificate is valid and meant for " + registry}
 		}

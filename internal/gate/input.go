@@ -9,6 +9,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/description"
+	"github.com/tofu-oci/tofu-oci/internal/sigstore"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -112,14 +113,14 @@ func (in *input) addAttestations(ctx context.Context, r provider.Release) error 
 		to := &in.Platforms[i]
 		for _, d := range p.Documents {
 			known := slices.ContainsFunc(to.Attestations, func(a attestation) bool { return a.Digest == d.Digest })
-			if d.Kind != provider.KindSigstore || d.Size > artifact.MaxBundleSize || known {
+			if d.Kind != provider.KindSigstore || d.Size > sigstore.MaxSize || known {
 				continue
 			}
 			content, err := d.Read(ctx)
 			if err != nil {
 				return err
 			}
-			if b, err := artifact.ParseBundle(content); err == nil && b.Covers(p.Digest) {
+			if b, err := sigstore.Parse(content); err == nil && b.Covers(p.Digest) {
 				to.Attestations = append(to.Attestations, attestation{b.PredicateType, d.Digest, d.Size, content})
 			}
 		}

@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // certificateAlerts are the TLS alerts with which servers reject a missing or unsuitable client
@@ -56,7 +55,7 @@ func offer(certificates []tls.Certificate) func(*tls.CertificateRequestInfo) (*t
 }
 
 // roundTrip sends a request. If the server rejects it because of the client certificate, the error
-// is a *[provider.ClientCertificateError].
+// is a *[ClientCertificateError].
 func (t transports) roundTrip(req *http.Request) (*http.Response, error) {
 	requested := &certificateRequest{}
 	resp, err := t.of(req).RoundTrip(req.WithContext(context.WithValue(req.Context(), certificateRequestKey{}, requested)))
@@ -69,7 +68,7 @@ func (t transports) roundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if err != nil {
 		_, isRegistry := registryOf(req)
-		return nil, &provider.ClientCertificateError{Sent: t.hasCertificate, IsRegistry: isRegistry, Err: err}
+		return nil, &ClientCertificateError{Sent: t.hasCertificate, IsRegistry: isRegistry, Err: err}
 	}
 	return resp, nil
 }

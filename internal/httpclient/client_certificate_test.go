@@ -131,15 +131,15 @@ func TestRequiredClientCertificate(t *testing.T) {
 				for name, test := range map[string]struct {
 					options httpclient.Options
 					host    string
-					want    provider.ClientCertificateError
+					want    httpclient.ClientCertificateError
 				}{
-					"no certificate":            {httpclient.Options{CAFile: c.caFile}, host, provider.ClientCertificateError{IsRegistry: true}},
-					"not for a registry":        {c.withCert(t), "", provider.ClientCertificateError{}},
-					"another registry":          {c.withCert(t), "registry.example.com", provider.ClientCertificateError{}},
-					"certificate of another CA": {wrong, host, provider.ClientCertificateError{IsRegistry: true, Sent: true}},
+					"no certificate":            {httpclient.Options{CAFile: c.caFile}, host, httpclient.ClientCertificateError{IsRegistry: true}},
+					"not for a registry":        {c.withCert(t), "", httpclient.ClientCertificateError{}},
+					"another registry":          {c.withCert(t), "registry.example.com", httpclient.ClientCertificateError{}},
+					"certificate of another CA": {wrong, host, httpclient.ClientCertificateError{IsRegistry: true, Sent: true}},
 				} {
 					_, err := send(t, test.options, test.host, "https://"+host)
-					got, ok := errors.AsType[*provider.ClientCertificateError](err)
+					got, ok := errors.AsType[*httpclient.ClientCertificateError](err)
 					if !ok || got.Sent != test.want.Sent || got.IsRegistry != test.want.IsRegistry || provider.KindOf(err) != provider.Denied {
 						t.Errorf("%s: got %#v, %v", name, got, err)
 					}
@@ -158,7 +158,7 @@ func TestOtherHandshakeFailure(t *testing.T) {
 		config.MaxVersion, config.CipherSuites = tls.VersionTLS12, []uint16{tls.TLS_RSA_WITH_AES_128_CBC_SHA}
 	}, false)
 	_, err := send(t, c.withCert(t), host, "https://"+host)
-	if _, isCertificate := errors.AsType[*provider.ClientCertificateError](err); err == nil || isCertificate || !strings.Contains(err.Error(), "handshake failure") {
+	if _, isCertificate := errors.AsType[*httpclient.ClientCertificateError](err); err == nil || isCertificate || !strings.Contains(err.Error(), "handshake failure") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -274,7 +274,7 @@ func TestCertificatePage(t *testing.T) {
 		}))
 		t.Cleanup(s.Close)
 		got, err := send(t, httpclient.Options{}, "", s.URL)
-		failed, ok := errors.AsType[*provider.ClientCertificateError](err)
+		failed, ok := errors.AsType[*httpclient.ClientCertificateError](err)
 		if ok != want || !ok && (got != text || err != nil) || ok && !strings.Contains(failed.Error(), "SSL certificate") {
 			t.Errorf("got %q, %v", got, err)
 		}

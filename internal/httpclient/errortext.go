@@ -15,7 +15,6 @@ import (
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/text"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
 // describe returns err with a readable message that does not reveal the request's
@@ -27,9 +26,9 @@ func describe(req *http.Request, err error) error {
 
 func describeProxy(req *http.Request, err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "proxyconnect" {
-		return &provider.ProxyError{Proxy: proxyOf(req), Err: describeError(op.Err)}
+		return &ProxyError{Proxy: proxyOf(req), Err: describeError(op.Err)}
 	}
-	if proxy, ok := errors.AsType[*provider.ProxyError](err); ok {
+	if proxy, ok := errors.AsType[*ProxyError](err); ok {
 		proxy.Proxy = proxyOf(req)
 		proxy.HasLogin, proxy.Username = proxyCredentials(req)
 		return proxy
@@ -180,5 +179,5 @@ func checkProxy(_ context.Context, _ *url.URL, _ *http.Request, resp *http.Respo
 }
 
 func proxyRefusal(status int) error {
-	return &provider.ProxyError{Status: status, Err: fmt.Errorf("responded with %d %s", status, http.StatusText(status))}
+	return &ProxyError{Status: status, Err: fmt.Errorf("responded with %d %s", status, http.StatusText(status))}
 }

@@ -64,7 +64,7 @@ func isTransientError(err error) bool {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false
 	}
-	var proxy *provider.ProxyError
+	var proxy *ProxyError
 	if errors.As(err, &proxy) {
 		return false
 	}

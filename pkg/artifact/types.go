@@ -11,6 +11,8 @@
 // docs/format.md describes the format independently of Go.
 package artifact
 
+import "github.com/tofu-oci/tofu-oci/internal/sigstore"
+
 // Artifact types, from OpenTofu's OCI registries documentation.
 const (
 	// TypeProvider is the artifact type of a provider release's index.
@@ -35,7 +37,7 @@ const (
 	MediaTypeInToto = "application/vnd.in-toto+json"
 	// MediaTypeSigstore is the media type of Sigstore bundles, which cosign and
 	// GitHub's attestations use.
-	MediaTypeSigstore = "application/vnd.dev.sigstore.bundle.v0.3+json"
+	MediaTypeSigstore = sigstore.MediaType
 )
 
 // Annotation keys that tofu-oci defines.

@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/sigstore"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -34,7 +35,7 @@ func (w *world) wantAttestations(t *testing.T, lost int, want ...string) {
 	}
 	var got []string
 	for _, d := range found {
-		b, err := artifact.ParseBundle(d.Bytes)
+		b, err := sigstore.Parse(d.Bytes)
 		if err != nil || d.Name != artifact.AttestationName(attestedZip.Filename, d.Digest) {
 			t.Errorf("%s: %v", d.Name, err)
 		}
@@ -151,7 +152,7 @@ func TestAttestationFlood(t *testing.T) {
 		if err := json.Unmarshal(packed.Manifest.Bytes, &manifest); err != nil {
 			t.Fatal(err)
 		}
-		manifest.Layers[0].Size = artifact.MaxBundleSize + 1
+		manifest.Layers[0].Size = sigstore.MaxSize + 1
 		b := blobOf(t, manifest, ocispec.MediaTypeImageManifest)
 		w.put(t, packed.Config, packed.Document)
 		if err := w.open().PushManifest(t.Context(), b); err != nil {

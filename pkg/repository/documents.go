@@ -11,6 +11,7 @@ import (
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/sigstore"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -88,7 +89,7 @@ func readDocuments(ctx context.Context, repo Reader, entries []ocispec.Descripto
 
 // maxAttestationsBytes limits the total size in bytes of a package's attestations and the
 // manifests that are read to find them.
-const maxAttestationsBytes = 2 * artifact.MaxBundleSize
+const maxAttestationsBytes = 2 * sigstore.MaxSize
 
 // Attestations returns the Sigstore bundles about a zip that refer to the manifest of
 // its platform. Registries and other tools can set wrong artifact types, so
@@ -133,7 +134,7 @@ func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.
 	if err != nil || layer.MediaType != artifact.MediaTypeSigstore || !artifact.RefersTo(data, subject) {
 		return provider.Document{}, nil //nolint:nilerr // the artifact of another tool
 	}
-	if *left -= int64(len(data)) + layer.Size; *left < 0 || layer.Size > artifact.MaxBundleSize {
+	if *left -= int64(len(data)) + layer.Size; *left < 0 || layer.Size > sigstore.MaxSize {
 		return provider.Document{}, provider.Errorf(provider.Refused, "attestations for %s exceed %d bytes", zip.Filename, maxAttestationsBytes)
 	}
 	layer.Annotations = map[string]string{ocispec.AnnotationTitle: artifact.AttestationName(zip.Filename, layer.Digest)}
@@ -142,7 +143,7 @@ func readAttestation(ctx context.Context, repo Reader, referrer, subject digest.
 	if err != nil {
 		return provider.Document{}, err
 	}
-	if bundle, err := artifact.ParseBundle(content); err != nil || !bundle.Covers(zip.Digest) {
+	if bundle, err := sigstore.Parse(content); err != nil || !bundle.Covers(zip.Digest) {
 		return provider.Document{}, nil //nolint:nilerr // for example, cosign's signature of the manifest
 	}
 	return document.WithBytes(content), nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/schedule"
+	"github.com/tofu-oci/tofu-oci/internal/sigstore"
 	"github.com/tofu-oci/tofu-oci/internal/text"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -30,7 +31,7 @@ const maxBundles = 30
 const (
 	// maxAttestations is the maximum total size of a release's attestations in bytes. All
 	// of them are stored in memory.
-	maxAttestations = 2 * artifact.MaxBundleSize
+	maxAttestations = 2 * sigstore.MaxSize
 	// maxAttestationValues is the maximum number of JSON values in GitHub's response.
 	maxAttestationValues = 64 << 10
 )
@@ -109,7 +110,7 @@ func isLimit(err error) bool {
 
 // bundle is a Sigstore bundle with its parsed content.
 type bundle struct {
-	artifact.Bundle
+	sigstore.Bundle
 	bytes []byte
 }
 
@@ -242,13 +243,13 @@ func (s *Source) compressed(ctx context.Context, location string) ([]byte, error
 	if err != nil || at.Scheme != "https" || at.Host == "" || at.User != nil {
 		return nil, provider.Errorf(provider.Refused, "invalid bundle_url: want an https URL without credentials")
 	}
-	doc, err := s.small(ctx, at, nil, artifact.MaxBundleSize)
+	doc, err := s.small(ctx, at, nil, sigstore.MaxSize)
 	if err != nil {
 		return nil, err
 	}
 	size, err := s2.DecodedLen(doc.Bytes)
-	if err == nil && size > artifact.MaxBundleSize {
-		return nil, provider.Errorf(provider.Refused, "GET %s: Sigstore bundle exceeds %d bytes", httpclient.RedactURL(at), artifact.MaxBundleSize)
+	if err == nil && size > sigstore.MaxSize {
+		return nil, provider.Errorf(provider.Refused, "GET %s: Sigstore bundle exceeds %d bytes", httpclient.RedactURL(at), sigstore.MaxSize)
 	}
 	var data []byte
 	if err == nil {
@@ -266,7 +267,7 @@ func (s *Source) assets(ctx context.Context, file *url.URL, subject digest.Diges
 	for _, suffix := range []string{".sigstore.json", ".bundle"} {
 		at := *file
 		at.Path, at.RawPath = file.Path+suffix, ""
-		doc, err := s.small(ctx, &at, nil, artifact.MaxBundleSize)
+		doc, err := s.small(ctx, &at, nil, sigstore.MaxSize)
 		var status *provider.StatusError
 		if errors.As(err, &status) && slices.Contains([]int{http.StatusNotFound, http.StatusForbidden, http.StatusGone}, status.Status) {
 			continue // storage services respond with 403 for missing files
@@ -274,7 +275,7 @@ func (s *Source) assets(ctx context.Context, file *url.URL, subject digest.Diges
 		if err != nil {
 			return nil, err
 		}
-		if _, err := artifact.ParseBundle(doc.Bytes); err != nil {
+		if _, err := sigstore.Parse(doc.Bytes); err != nil {
 			continue
 		}
 		b, err := parseBundle(doc.Bytes, subject)
@@ -287,7 +288,7 @@ func (s *Source) assets(ctx context.Context, file *url.URL, subject digest.Diges
 }
 
 func parseBundle(data []byte, subject digest.Digest) (bundle, error) {
-	parsed, err := artifact.ParseBundle(data)
+	parsed, err := sigstore.Parse(data)
 	if err == nil && !parsed.Covers(subject) {
 		err = errOtherSubject
 	}

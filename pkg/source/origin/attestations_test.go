@@ -13,8 +13,8 @@ import (
 	"github.com/klauspost/compress/snappy"
 	"github.com/opencontainers/go-digest"
 
+	"github.com/tofu-oci/tofu-oci/internal/sigstore"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
-	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
 )
@@ -60,7 +60,7 @@ func (w *hostedWorld) attestations(t *testing.T) (types [2][]string, sums int, e
 	found, err := s.Capabilities().Attestations(t.Context(), r)
 	for i, d := range w.zips {
 		for _, document := range found[d] {
-			b, err := artifact.ParseBundle(document.Bytes)
+			b, err := sigstore.Parse(document.Bytes)
 			if err != nil || !b.Covers(d) || document.Kind != provider.KindSigstore || document.Scope != provider.ScopePackage {
 				t.Errorf("%s: %v", document.Name, err)
 			}
@@ -182,12 +182,12 @@ func TestHostileBundles(t *testing.T) {
 		want string
 	}{
 		"bomb": {func(_ *testing.T, w *hostedWorld) {
-			w.serveBundle(snappy.Encode(nil, make([]byte, artifact.MaxBundleSize+1)))
+			w.serveBundle(snappy.Encode(nil, make([]byte, sigstore.MaxSize+1)))
 		}, "exceeds 16777216 bytes"},
 		"lying length": {func(_ *testing.T, w *hostedWorld) {
 			w.serveBundle([]byte{0xff, 0xff, 0xff, 0x07, 0, 0})
 		}, "decompressing the Sigstore bundle"},
-		"too large":      {func(_ *testing.T, w *hostedWorld) { w.serveBundle(bytes.Repeat([]byte{0}, artifact.MaxBundleSize+1)) }, "response exceeds"},
+		"too large":      {func(_ *testing.T, w *hostedWorld) { w.serveBundle(bytes.Repeat([]byte{0}, sigstore.MaxSize+1)) }, "response exceeds"},
 		"not compressed": {func(_ *testing.T, w *hostedWorld) { w.serveBundle([]byte("{}")) }, "decompressing"},
 		"other subject": {func(_ *testing.T, w *hostedWorld) {
 			w.github.Attest(w.host, origintest.Bundle(slsa, digest.FromString("other")), w.zips[0])
@@ -203,7 +203,7 @@ func TestHostileBundles(t *testing.T) {
 		}, "redirected from https to http"},
 		"oversized list": {func(_ *testing.T, w *hostedWorld) {
 			w.github.Serve(w.api(), func(rw http.ResponseWriter, _ *http.Request) {
-				_, _ = rw.Write(bytes.Repeat([]byte{' '}, 2*artifact.MaxBundleSize+1))
+				_, _ = rw.Write(bytes.Repeat([]byte{' '}, 2*sigstore.MaxSize+1))
 			})
 		}, "response exceeds"},
 		"many": {func(_ *testing.T, w *hostedWorld) {
@@ -227,7 +227,7 @@ func TestHostileBundles(t *testing.T) {
 		}, "JSON exceeds 32768 values"},
 		"large bundles": {func(_ *testing.T, w *hostedWorld) {
 			b := origintest.Bundle(slsa, w.zips[0])
-			b = append(b, bytes.Repeat([]byte{' '}, artifact.MaxBundleSize-len(b))...)
+			b = append(b, bytes.Repeat([]byte{' '}, sigstore.MaxSize-len(b))...)
 			w.serveBundle(snappy.Encode(nil, b))
 			for range 2 {
 				w.github.AttestAt("https://"+w.host+"/bundle", w.zips[0])
@@ -236,7 +236,7 @@ func TestHostileBundles(t *testing.T) {
 		"large bundles of platforms": {func(_ *testing.T, w *hostedWorld) {
 			for i, d := range w.zips {
 				b := origintest.Bundle(slsa, d)
-				b = append(b, bytes.Repeat([]byte{' '}, artifact.MaxBundleSize-len(b))...)
+				b = append(b, bytes.Repeat([]byte{' '}, sigstore.MaxSize-len(b))...)
 				path := fmt.Sprintf("/bundle%d", i)
 				w.github.Serve(path, func(rw http.ResponseWriter, _ *http.Request) { _, _ = rw.Write(snappy.Encode(nil, b)) })
 				for range 2 {
