@@ -132,8 +132,13 @@ func (o Options) lock(ctx context.Context, c userConfig) ([]lockfile.Selection, 
 // locksReadOnly reports whether a command's arguments or the environment prevent init
 // from changing the lock file.
 func (c userConfig) locksReadOnly(command []string) bool {
-	args := append(slices.Clone(command), c.env.Getenv("TF_CLI_ARGS"), c.env.Getenv("TF_CLI_ARGS_init"))
-	return readOnlyFlag.MatchString(strings.Join(args, " "))
+	return readOnlyFlag.MatchString(strings.Join(c.initArgs(command), " "))
+}
+
+// initArgs returns the arguments with which a command runs init, including those in
+// environment variables.
+func (c userConfig) initArgs(command []string) []string {
+	return slices.Concat(command, strings.Fields(c.env.Getenv("TF_CLI_ARGS")), strings.Fields(c.env.Getenv("TF_CLI_ARGS_init")))
 }
 
 var readOnlyFlag = regexp.MustCompile(`(^|\s)['"]?--?lockfile[= ]['"]?readonly\b`)

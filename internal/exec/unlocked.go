@@ -167,15 +167,11 @@ func (o Options) isSame(locked, required provider.Address) bool {
 // checkPluginDir returns [ErrPluginDir] if an argument or an environment variable sets
 // -plugin-dir, which replaces all installation methods.
 func (o Options) checkPluginDir(c userConfig) error {
-	args := o.Command[1:]
-	for _, name := range []string{"TF_CLI_ARGS", "TF_CLI_ARGS_init"} {
-		args = slices.Concat(args, strings.Fields(c.env.Getenv(name)))
-	}
-	i := slices.IndexFunc(args, func(arg string) bool {
+	set := slices.ContainsFunc(c.initArgs(o.Command[1:]), func(arg string) bool {
 		name, _, _ := strings.Cut(strings.Trim(arg, `'"`), "=")
 		return name == "-plugin-dir" || name == "--plugin-dir"
 	})
-	if i >= 0 {
+	if set {
 		return ErrPluginDir
 	}
 	return nil

@@ -113,6 +113,8 @@ var exported = map[string]struct {
 	"httpclient.ClientCertificateError": {&httpclient.ClientCertificateError{Err: io.EOF}, provider.Denied},
 	"provider.Error":                    {&provider.Error{Err: provider.ErrForbidden}, provider.Denied},
 	"provider.VersionError":             {&provider.VersionError{}, provider.NotFound},
+	"httpclient.ErrLongURL":             {httpclient.ErrLongURL, provider.Refused},
+	"httpclient.RetryableError":         {&httpclient.RetryableError{Err: provider.ErrForbidden}, provider.Denied},
 	"httpclient.ProxyError":             {&httpclient.ProxyError{Err: io.EOF}, provider.Transient},
 	"provider.IdentityError":            {&provider.IdentityError{}, provider.Unverified},
 	"provider.PlatformError":            {&provider.PlatformError{}, provider.NotFound},

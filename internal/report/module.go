@@ -76,7 +76,7 @@ func (o *Report) ModulePushed(name string, ref template.Reference, r module.Resu
 		why := needsApproval
 		if r.Held != nil {
 			i.Held = r.Held.Error()
-			why = i.Held
+			why = i.Held + ", " + needsApproval
 		}
 		rows = append(rows, cells("  staged", why))
 	} else if !ref.IsLayout() {
