@@ -227,7 +227,7 @@ var hints = []struct {
 	{has(func(e *credentials.FileError) bool { return strings.HasPrefix(e.Path, "$") }), "correct the value of the variable, or unset it"},
 	{isA[*credentials.FileError], "fix the file, or move it; other programs read credentials from it, too"},
 	{errorIs(exec.ErrNotFound), "install the program, or specify its path"},
-	{errorIs(origin.ErrPage, repository.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly from a proxy or login portal"},
+	{errorIs(httpclient.ErrPage), "open the URL in a browser, and check the host name and HTTPS_PROXY; the response is a web page, possibly from a proxy or login portal"},
 	{lacks("module package", artifact.ManifestType), "push the module with tofu-oci module push, or with oras push --artifact-type application/vnd.opentofu.modulepkg"},
 	{lacks("module package", artifact.ZipLayer), "push the module with tofu-oci module push, or with oras push and FILE:archive/zip"},
 	{lacks("", artifact.IndexType), "check the repository, because the tag does not point to a provider release; if oras created the index, add --artifact-type application/vnd.opentofu.provider to oras manifest index create"},

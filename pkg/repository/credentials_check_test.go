@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -81,7 +82,7 @@ func TestCheckCredentialsWithoutRegistry(t *testing.T) {
 	}
 	s.Misbehave(registrytest.Other, origintest.HTML("Please log in"), 1)
 	_, err := repository.CheckCredentials(t.Context(), s.host, s.options)
-	if !errors.Is(err, repository.ErrPage) {
+	if !errors.Is(err, httpclient.ErrPage) {
 		t.Errorf("a page: %v", err)
 	}
 	if required, err := repository.CheckCredentials(t.Context(), s.host, s.options); required || err != nil {

@@ -11,6 +11,7 @@ import (
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/errdef"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
 
@@ -55,7 +56,7 @@ func (r *remoteRepository) listReferrers(ctx context.Context, subject digest.Dig
 // missing credentials, other requests fail, too. A registry that is overloaded or fails
 // might have the API.
 func lacksAPI(err error) bool {
-	if errors.Is(err, errdef.ErrUnsupported) || errors.Is(err, ErrPage) {
+	if errors.Is(err, errdef.ErrUnsupported) || errors.Is(err, httpclient.ErrPage) {
 		return true
 	}
 	response, ok := errors.AsType[*ResponseError](err)

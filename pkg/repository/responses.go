@@ -16,7 +16,6 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
-	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -186,15 +185,11 @@ func looksLikePage(data []byte) bool {
 	return bytes.HasPrefix(start, []byte("<!doctype html")) || bytes.HasPrefix(start, []byte("<html"))
 }
 
-// ErrPage is returned if the registry's response is a web page with status 200, for
-// example from a captive portal, login page, or proxy.
-var ErrPage = provider.Errorf(provider.Transient, "expected a registry response")
-
 func newPageError(req *http.Request, resp *http.Response, data []byte) error {
 	_ = resp.Body.Close()
 	sent := httpclient.SentWith(req)
 	return fmt.Errorf("%w, got %s with content type %q",
-		ErrPage, httpclient.Excerpt("text/html", data, sent), line(sent.Text(resp.Header.Get("Content-Type"))))
+		httpclient.ErrPage, httpclient.Excerpt("text/html", data, sent), line(sent.Text(resp.Header.Get("Content-Type"))))
 }
 
 // listedPages contains the URLs of the requested pages of a list. A list is read

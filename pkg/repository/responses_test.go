@@ -12,6 +12,7 @@ import (
 
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
@@ -66,7 +67,7 @@ func TestHTMLPageInsteadOfResponse(t *testing.T) {
 				s := newServer(t, registrytest.Options{})
 				s.Misbehave(kind, fault, -1)
 				err := ask(t.Context(), s.open(t))
-				if !errors.Is(err, repository.ErrPage) {
+				if !errors.Is(err, httpclient.ErrPage) {
 					t.Fatalf("got %v", err)
 				}
 				if kind != registrytest.ManifestHead && !strings.Contains(err.Error(), "Please log in") || !strings.Contains(err.Error(), "https://"+s.host+"/v2/") {
@@ -87,7 +88,7 @@ func TestTokenServicePage(t *testing.T) {
 	s := newServer(t, registrytest.Options{Username: "u", Password: "p", Bearer: true})
 	s.Misbehave(registrytest.Token, origintest.HTML("Please log in"), -1)
 	_, err := s.open(t).Tags(t.Context())
-	if !errors.Is(err, repository.ErrPage) || !strings.Contains(err.Error(), "Please log in") {
+	if !errors.Is(err, httpclient.ErrPage) || !strings.Contains(err.Error(), "Please log in") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	svchost "github.com/hashicorp/terraform-svchost"
 
+	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/source/origin"
@@ -84,7 +85,7 @@ func TestModulesRefuse(t *testing.T) {
 		"huge response":    {origintest.Module{JSON: strings.Repeat("a", 1<<17)}, nil, "exceeds 65536 bytes", nil},
 		"wrong type":       {origintest.Module{JSON: []any{}}, nil, "invalid JSON response", nil},
 		"access denied":    {origintest.Module{}, origintest.Status(403), "403 Forbidden", provider.ErrForbidden},
-		"a web page":       {origintest.Module{}, origintest.Document("text/html", "<html>"), "", origin.ErrPage},
+		"a web page":       {origintest.Module{}, origintest.Document("text/html", "<html>"), "", httpclient.ErrPage},
 		"temporary errors": {origintest.Module{}, origintest.Status(503), "503", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
