@@ -249,6 +249,6 @@ func ReadContent(ctx context.Context, repo repository.Reader) (c Content, err er
 // newest release. If the release has no annotation because another tool wrote it, ok is
 // false.
 func (c Content) Owner() (a provider.Address, ok bool) {
-	a, err := provider.ParseAddress(c.Newest.Index.Annotations[artifact.AnnotationProvider])
-	return a, err == nil
+	a = c.Newest.Provider()
+	return a, a != provider.Address{}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
 	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
+	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
@@ -41,6 +42,51 @@ func TestForgedIndexIsNotApproved(t *testing.T) {
 		got := w.get(t, mirrored+"1.0.0.json")
 		if want := map[bool]int{false: http.StatusOK, true: http.StatusForbidden}[forged]; got.Code != want || forged && !strings.Contains(got.Body.String(), "is not approved") {
 			t.Errorf("forged %t: got %d %s", forged, got.Code, got.Body)
+		}
+	}
+}
+
+// TestApprovalForEachAddress checks that a release is approved or refused regardless of the
+// address in the request, although only the rule for the stored address might apply.
+func TestApprovalForEachAddress(t *testing.T) {
+	t.Parallel()
+	key := newKey(t)
+	alias, err := provider.ParseAlias("registry.terraform.io/*/*=registry.example.com/*/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range []string{"registry.example.com/*/*", "registry.terraform.io/*/*", "*/*/*"} {
+		for _, approved := range []bool{false, true} {
+			rules, err := trust.ParseRules("trust.hcl", fmt.Appendf(nil, "trust %q {\n  approval      = \"signed\"\n  approval_keys = [\"%X\"]\n}\n", pattern, key.PrimaryKey.Fingerprint))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := newLayout(t, func(o *serve.Options) {
+				o.Approval, o.Aliases = trust.Policy{Rules: rules}, provider.Aliases{alias}
+			})
+			w.push(t, rocket{host: "registry.example.com", version: "1.0.0", key: key})
+			if approved {
+				_, err := approval.Promote(t.Context(), w.repo, nouns.Address(t, "registry.example.com/acme/rocket"), nouns.Version(t, "1.0.0"), approval.PromoteOptions{Reason: "reviewed", Signer: key.signer(t)})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, path := range []string{
+				"/mirror/registry.example.com/acme/rocket/1.0.0.json", "/mirror/registry.terraform.io/acme/rocket/1.0.0.json",
+				"/v1/providers/acme/rocket/1.0.0/download/plan9/mips",
+			} {
+				want := http.StatusOK
+				if !approved && (pattern != "registry.terraform.io/*/*" || strings.Contains(path, "terraform.io")) {
+					want = http.StatusForbidden
+				}
+				if got := w.get(t, path); got.Code != want {
+					t.Errorf("rule for %s, approved %t, %s: got %d %s", pattern, approved, path, got.Code, got.Body)
+				}
+			}
+			listed := strings.Contains(w.get(t, "/v1/providers/acme/rocket/versions").Body.String(), `"1.0.0"`)
+			if want := approved || pattern == "registry.terraform.io/*/*"; listed != want {
+				t.Errorf("rule for %s, approved %t: listed %t", pattern, approved, listed)
+			}
 		}
 	}
 }

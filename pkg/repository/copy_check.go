@@ -67,11 +67,10 @@ func (c *copier) describe(i Inspection) {
 // owner returns the expected provider of the release. If neither the options nor an
 // annotation specify it, owner returns the zero value.
 func (c *copier) owner(release Inspection) provider.Address {
-	owner := c.options.Provider
-	if owner == (provider.Address{}) {
-		owner, _ = provider.ParseAddress(release.Index.Annotations[artifact.AnnotationProvider])
+	if owner := c.options.Provider; owner != (provider.Address{}) {
+		return owner
 	}
-	return owner
+	return release.Provider()
 }
 
 // checkTarget inspects the target's tag and decides whether to move the tag. Unless

@@ -199,18 +199,24 @@ func sortDecisions(records []DecisionRecord) []DecisionRecord {
 }
 
 // DecisionsAbout returns the decisions by people about a release, oldest first. It skips
-// decisions that don't apply to the release. See [artifact.Decision.IsAbout].
-func DecisionsAbout(ctx context.Context, repo Reader, r provider.Release, index digest.Digest) ([]artifact.SignedDecision, error) {
+// decisions that don't apply to the release. See [artifact.Decision.IsAbout]. Because an
+// alias can request the release under a different address, decisions about the address
+// stored, unless it is the zero value, apply as well.
+func DecisionsAbout(ctx context.Context, repo Reader, r provider.Release, index digest.Digest, stored provider.Address) ([]artifact.SignedDecision, error) {
 	records, err := Decisions(ctx, repo, index, personal...)
-	return HumanDecisions(records, repo, r, index), err
+	return HumanDecisions(records, repo, r, index, stored), err
 }
 
 // HumanDecisions is like [DecisionsAbout], but selects the decisions from records that
 // were already read.
-func HumanDecisions(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest) (found []artifact.SignedDecision) {
-	about := About(repo, r, index)
+func HumanDecisions(records []DecisionRecord, repo Reader, r provider.Release, index digest.Digest, stored provider.Address) (found []artifact.SignedDecision) {
+	about := []artifact.Decision{About(repo, r, index)}
+	if stored != (provider.Address{}) {
+		r.Address = stored
+		about = append(about, About(repo, r, index))
+	}
 	for _, r := range records {
-		if r.IsAbout(about) && slices.Contains(personal, r.Kind) {
+		if slices.ContainsFunc(about, r.IsAbout) && slices.Contains(personal, r.Kind) {
 			found = append(found, r.Signed())
 		}
 	}

@@ -115,7 +115,7 @@ func TestDecisionReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := repository.DecisionsAbout(t.Context(), w.open(), provider.Release{Address: address, Version: version}, w.subject.Digest)
+	got, err := repository.DecisionsAbout(t.Context(), w.open(), provider.Release{Address: address, Version: version}, w.subject.Digest, provider.Address{})
 	if err != nil || len(got) != 1 || got[0].Reason != "right" {
 		t.Errorf("got %+v, %v", got, err)
 	}

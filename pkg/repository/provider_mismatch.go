@@ -82,6 +82,16 @@ func (i Inspection) CheckProvider(a provider.Address, aliases ...provider.Alias)
 	return &ProviderMismatchError{Tag: i.Tag, Wanted: a, Provider: stated}
 }
 
+// Provider returns the address in the provider annotation. If the annotation is missing
+// or invalid, it returns the zero value.
+func (i Inspection) Provider() provider.Address {
+	a, err := provider.ParseAddress(i.Index.Annotations[artifact.AnnotationProvider])
+	if err != nil {
+		return provider.Address{}
+	}
+	return a
+}
+
 // CheckOwner returns a *[ProviderMismatchError] if the newest release in a repository
 // belongs to a different provider. Two providers in one repository would overwrite each
 // other's versions, and OpenTofu would install one instead of the other. CheckOwner

@@ -32,7 +32,7 @@ func FromInspection(ctx context.Context, repo repository.Reader, found repositor
 	r := provider.Release{
 		Address: a, Version: v, Protocols: found.Index.Protocols(), Published: found.Index.Published(),
 		Stored:  provider.Stored{Repository: repo.String(), Tag: found.Tag, Digest: found.Digest},
-		Locator: ociIndex{repo: repo, index: found.Digest},
+		Locator: ociIndex{repo: repo, index: found.Digest, stored: found.Provider()},
 	}
 	if a.IsModule() {
 		r.RegistryModule = found.Index.Annotations[artifact.AnnotationModule]

@@ -94,6 +94,8 @@ type ociBlob struct {
 type ociIndex struct {
 	repo  repository.Reader
 	index digest.Digest
+	// stored is the address in the index, or the zero value.
+	stored provider.Address
 	// decided reports whether the decisions about the release have already been read
 	// into decisions.
 	decided   bool
@@ -237,9 +239,9 @@ func Decisions(ctx context.Context, r provider.Release) ([]artifact.SignedDecisi
 		return nil, provider.ErrWrongSource
 	}
 	if located.decided {
-		return repository.HumanDecisions(located.decisions, located.repo, r, located.index), nil
+		return repository.HumanDecisions(located.decisions, located.repo, r, located.index, located.stored), nil
 	}
-	return repository.DecisionsAbout(ctx, located.repo, r, located.index)
+	return repository.DecisionsAbout(ctx, located.repo, r, located.index, located.stored)
 }
 
 // WithDecisions returns r with decisions that have already been read, so that
