@@ -145,7 +145,8 @@ func (r *Run) registry(wanted []provider.Requirement, base *url.URL) (map[svchos
 			if !found {
 				return repository.NewLayout(filepath.Join(r.dir, "none")), nil // doesn't exist
 			}
-			return r.bundle.Reader(a, nil)
+			repo, err := r.bundle.Reader(a, nil)
+			return &acceptedModule{Reader: repo, run: r, address: a}, err
 		},
 	})
 	return services, server, err

@@ -19,6 +19,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 const address = "registry.opentofu.org/acme/vpc/aws"
@@ -28,7 +29,7 @@ const address = "registry.opentofu.org/acme/vpc/aws"
 func start(t *testing.T, network *memnet.Network) *offline.Run {
 	t.Helper()
 	repo := repository.NewLayout(filepath.Join(t.TempDir(), "vpc"))
-	for _, text := range []string{"1.0.0", "1.1.0"} {
+	for _, text := range []string{"1.0.0", "1.0.1", "1.1.0"} {
 		v, err := provider.ParseVersion(text)
 		if err != nil {
 			t.Fatal(err)
@@ -49,12 +50,20 @@ func start(t *testing.T, network *memnet.Network) *offline.Run {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = b.Close() })
-	r, err := offline.StartOn(network.Listen("127.0.0.1:8080"), b, nil, nil)
+	r, err := offline.StartOn(network.Listen("127.0.0.1:8080"), b, nil, refuse)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.Close() })
 	return r
+}
+
+// refuse refuses version 1.0.1.
+func refuse(_ context.Context, r provider.Release) (provider.Verdict, error) {
+	if r.Version.String() != "1.0.1" {
+		return provider.Verdict{}, nil
+	}
+	return provider.Verdict{}, &trust.RefusedError{Address: r.Address, Version: r.Version, Problem: "unsigned"}
 }
 
 // get returns the status of a request, or an error.
@@ -94,6 +103,7 @@ func TestRegistry(t *testing.T) {
 		}{
 			{direct, service + "acme/vpc/aws/versions", "200"},
 			{direct, service + "acme/vpc/aws/1.1.0/download", "/vpc_1.1.0.zip"},
+			{direct, service + "acme/vpc/aws/1.0.1/download", "404"},
 			{direct, service + "acme/other/aws/versions", "404"},
 			{direct, r.Exec.Proxy + "/v1/modules/" + address + "/versions", "404"},
 			{direct, r.Exec.Proxy + "/wrong/v1/modules/" + address + "/versions", "404"},
@@ -124,7 +134,8 @@ func TestFetch(t *testing.T) {
 		terraform             bool
 	}{
 		{"acme/vpc/aws", "", "1.1.0", false},
-		{"acme/vpc/aws//a/b", "~> v1.0.0", "1.0.0", false},
+		{"acme/vpc/aws//a/b", "v1.0.0", "1.0.0", false},
+		{"acme/vpc/aws", "1.0.1", "unsigned", false},
 		{address, "1.1.0", "1.1.0", true},
 		{"acme/vpc/aws", "", "the bundle doesn't contain registry.terraform.io/acme/vpc/aws", true},
 		{"acme/vpc/aws", ">= 2.0", "2.0", false},
