@@ -1,11 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -131,15 +132,15 @@ func writeTofurc(cmd *command, blocks cliconfig.Blocks) error {
 	return nil
 }
 
-// secretLine matches lines of a configuration that can contain a secret.
-var secretLine = regexp.MustCompile(`(?i)(token|password|secret)[^=]*=`)
-
-// tofurcDiff returns the changes as a unified diff. The diff can be logged, so context
-// lines that can contain secrets are omitted.
+// tofurcDiff returns the changes as a unified diff. The diff can be logged, and any line
+// that is not part of the blocks can contain a secret, so the other lines are omitted.
 func tofurcDiff(name string, before, after []byte) string {
+	if len(before) > 0 && !bytes.HasSuffix(before, []byte("\n")) {
+		before = append(slices.Clip(before), '\n') // otherwise, the diff would repeat the last line
+	}
 	var b strings.Builder
 	for line := range strings.Lines(report.UnifiedDiff(name, before, after)) {
-		if strings.HasPrefix(line, " ") && secretLine.MatchString(line) {
+		if strings.HasPrefix(line, " ") {
 			line = " …\n"
 		}
 		b.WriteString(line)
