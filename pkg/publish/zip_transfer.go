@@ -160,12 +160,14 @@ func (t *zipTransfer) push(ctx context.Context, content io.Reader) (found conten
 	zip := artifact.ZipDescriptor(t.pkg)
 	if !t.describes && (t.options.NoH1 || t.pkg.H1 != "" && t.repo.Capabilities().BlobPath == nil) {
 		var listing packagezip.Listing
-		err := t.repo.PushBlob(ctx, zip, io.TeeReader(content, &listing))
+		if err := t.repo.PushBlob(ctx, zip, io.TeeReader(content, &listing)); err != nil {
+			return contentFacts{}, err
+		}
 		contents, _ := listing.Contents()
-		if err == nil && contents.Directories && !t.options.NoH1 {
+		if contents.Directories && !t.options.NoH1 {
 			return t.readContents(ctx)
 		}
-		return t.fromListing(contents), err
+		return t.fromListing(contents), nil
 	}
 	w := packagezip.NewHashWriter(ctx, t.hashOptions()...)
 	defer func() { _ = w.Close() }()
