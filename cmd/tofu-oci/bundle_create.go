@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"slices"
 
@@ -234,6 +235,7 @@ func (cmd *command) declared(o *bundle.CreateOptions) ([]provider.Requirement, e
 	defer done()
 	wanted, from, err := sync.Stored(cmd.c.Context, s)
 	cmd.policy.Rules = s.Policy.Rules
-	o.From, o.Publish.Verify = cmd.openReader(from), s.Declaration.Verifier(cmd.policy)
+	o.From, o.DenialsOf = cmd.openReader(from), slices.SortedFunc(maps.Keys(from), provider.Address.Compare)
+	o.Publish.Verify = s.Declaration.Verifier(cmd.policy)
 	return wanted, err
 }

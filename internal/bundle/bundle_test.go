@@ -24,6 +24,8 @@ import (
 
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/testing/exampletest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/nouns"
+	"github.com/tofu-oci/tofu-oci/pkg/approval"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -265,6 +267,43 @@ func importInOrder(t *testing.T, from repository.Reader, names []string, order [
 	}
 	if diff := cmp.Diff(contents(t, from), contents(t, inside)); diff != "" {
 		t.Errorf("order %v: %s", order, diff)
+	}
+}
+
+// unlisted is a repository whose tags can't be listed.
+type unlisted struct{ repository.Repository }
+
+func (unlisted) Tags(context.Context) ([]string, error) { return nil, provider.ErrForbidden }
+
+// TestDenialInARegistryThatDoesNotListTags checks that a bundle contains the denial of a
+// version that is specified exactly, even if the tags of its repository can't be listed.
+func TestDenialInARegistryThatDoesNotListTags(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "2.0.0")
+	deny(t, from, "2.0.0")
+	var wanted []provider.Requirement
+	for _, v := range []string{"1.0.0", "2.0.0"} {
+		wanted = append(wanted, provider.Requirement{Address: rocket, Constraint: provider.ExactConstraint(nouns.Version(t, v))})
+	}
+	name := filepath.Join(t.TempDir(), "bundle.tar")
+	_, err := bundle.Create(t.Context(), wanted, bundle.CreateOptions{
+		File: name, From: func(provider.Address) (repository.Reader, error) { return unlisted{from}, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"1.0.0": "created", "2.0.0": "denied"}
+	if diff := cmp.Diff(want, imported(t, repository.NewLayout(t.TempDir()), name)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// deny denies a version of acme/rocket with the reason CVE-2026-4711.
+func deny(t *testing.T, repo repository.Repository, version string) {
+	t.Helper()
+	_, err := approval.Deny(t.Context(), repo, rocket, nouns.Version(t, version), approval.DenyOptions{Reason: "CVE-2026-4711", By: "jane"})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -37,6 +37,9 @@ type CreateOptions struct {
 	// For a module, the argument is a [provider.ModuleAddress] with the module's
 	// registry address instead of its repository.
 	From func(provider.Address) (repository.Reader, error)
+	// DenialsOf lists additional providers and modules whose denials the bundle contains.
+	// The bundle always contains the denials of the required providers and modules.
+	DenialsOf []provider.Address
 	// File is the name of the bundle. If the bundle has several parts, their numbers
 	// are added, as in "bundle.2.tar".
 	File string
@@ -62,7 +65,9 @@ type Part struct {
 }
 
 // Create writes a bundle of the versions that the requirements select. If an item
-// fails, Create writes no bundle and returns [ErrIncomplete]. After an interruption,
+// fails, Create writes no bundle and returns [ErrIncomplete]. A denied version that a
+// requirement specifies exactly also fails, but doesn't prevent the bundle, which
+// contains the denial. After an interruption,
 // the next run doesn't rewrite completed parts. Identical content results in identical
 // files, except for signatures. The required memory doesn't depend on the size of the
 // bundle.
@@ -189,7 +194,7 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 	switch {
 	case err != nil:
 		return err
-	case slices.ContainsFunc(c.results, func(r mirror.Result) bool { return r.Err != nil }):
+	case slices.ContainsFunc(c.results, func(r mirror.Result) bool { return r.Err != nil && !isDenied(r.Err) }):
 		return ErrIncomplete
 	}
 	if err := c.addDenials(ctx, wanted); err != nil {
@@ -199,6 +204,11 @@ func (c *collector) collect(ctx context.Context, wanted []provider.Requirement) 
 		return cmp.Or(cmp.Compare(a.address.String(), b.address.String()), cmp.Compare(a.name, b.name))
 	})
 	return nil
+}
+
+func isDenied(err error) bool {
+	_, denied := errors.AsType[*repository.DeniedError](err)
+	return denied
 }
 
 // ErrIncomplete is returned by [Create] after it has reported an item that failed.
@@ -261,12 +271,15 @@ func (c *collector) add(ctx context.Context, _ repository.Repository, a provider
 	return r, nil
 }
 
-// addDenials adds the selected providers' denials that the receiver doesn't have yet,
-// so that the receiver also denies versions from earlier bundles.
+// addDenials adds the denials that the receiver doesn't have yet, so that the receiver
+// also denies versions from earlier bundles.
 func (c *collector) addDenials(ctx context.Context, wanted []provider.Requirement) error {
-	seen := map[provider.Address]bool{}
+	all := slices.Clone(c.options.DenialsOf)
 	for _, r := range wanted {
-		a := r.Address
+		all = append(all, r.Address)
+	}
+	seen := map[provider.Address]bool{}
+	for _, a := range all {
 		if seen[a] {
 			continue
 		}
@@ -276,13 +289,17 @@ func (c *collector) addDenials(ctx context.Context, wanted []provider.Requiremen
 			return err
 		}
 		tags, err := from.Tags(ctx)
-		if errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound) {
-			continue // not all registries can list tags
-		}
-		if err != nil {
+		isUnlisted := errors.Is(err, provider.ErrForbidden) || errors.Is(err, repository.ErrNoRepository) || errors.Is(err, repository.ErrNotFound)
+		if err != nil && !isUnlisted {
 			return err
 		}
-		for _, v := range artifact.Tags(tags).Denied() {
+		denied := artifact.Tags(tags).Denied()
+		for _, r := range c.results { // not all registries can list tags
+			if isUnlisted && r.Item.Requirement.Address == a && isDenied(r.Err) {
+				denied = append(denied, r.Item.Version)
+			}
+		}
+		for _, v := range denied {
 			if err := c.addDenial(ctx, from, a, v); err != nil {
 				return err
 			}

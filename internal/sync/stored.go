@@ -17,11 +17,12 @@ import (
 )
 
 // Stored selects versions like [NewPlan], but only from the versions in the first
-// target of each provider and module. It returns an exact requirement for each version,
-// and the repositories. For a module, the address is a [provider.ModuleAddress] with
-// the module's registry address instead of a repository. Versions that the declaration
-// specifies exactly are selected even if they are missing from the target. If the
-// selection could be incomplete, Stored returns an error.
+// target of each provider and module. It returns an exact requirement for each version
+// that isn't denied. It also returns all repositories, including those without selected
+// versions, because they can contain denials. For a module, the address is a
+// [provider.ModuleAddress] with the module's registry address instead of a repository.
+// Versions that the declaration specifies exactly are selected even if they are missing
+// from the target. If the selection could be incomplete, Stored returns an error.
 func Stored(ctx context.Context, o Options) (wanted []provider.Requirement, from map[provider.Address]template.Reference, err error) {
 	o = o.withDefaults()
 	if err := o.Declaration.CheckRepositories(o.Wanted); err != nil {
@@ -39,9 +40,7 @@ func Stored(ctx context.Context, o Options) (wanted []provider.Requirement, from
 		if s.address = o.Wanted[i].Address; s.address.IsRegistryModule() {
 			s.address = provider.ModuleAddress(module.FromRegistry(s.address).String())
 		}
-		if len(o.Wanted[i].Requirements) > 0 {
-			s.versions, s.from, s.err = o.stored(ctx, o.Wanted[i])
-		}
+		s.versions, s.from, s.err = o.stored(ctx, o.Wanted[i])
 		return s, true
 	}, func(s selected) {
 		if s.err != nil {
@@ -55,7 +54,8 @@ func Stored(ctx context.Context, o Options) (wanted []provider.Requirement, from
 	return wanted, from, errors.Join(append(problems, ctx.Err())...)
 }
 
-// stored selects versions of one provider or module.
+// stored selects versions of one provider or module. The candidates include denied
+// versions, so that a requirement that only denied versions meet is not an error.
 func (o Options) stored(ctx context.Context, w Wanted) (versions []provider.Version, from template.Reference, err error) {
 	t := o.Declaration.targetsOf(w.Settings)[0]
 	if from, err = t.repository(w.Address); err != nil {
@@ -70,7 +70,7 @@ func (o Options) stored(ctx context.Context, w Wanted) (versions []provider.Vers
 		return nil, from, err
 	}
 	d := decider{
-		facts: facts{wanted: w, versions: one.tags.Tagged(), targets: []targetFacts{one}}, rules: rules{denials: o.Declaration.Denials},
+		facts: facts{wanted: w, versions: slices.Concat(one.tags.Tagged(), one.tags.Denied()), targets: []targetFacts{one}}, rules: rules{denials: o.Declaration.Denials},
 		states: []*state{newState(one)}, failures: map[string]bool{},
 	}
 	for _, v := range newestFirst(d.selectVersions(0)) {
