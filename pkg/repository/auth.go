@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"time"
 
 	"oras.land/oras-go/v2/registry"
 	"oras.land/oras-go/v2/registry/remote/auth"
@@ -39,14 +40,39 @@ type authenticator struct {
 	// service.
 	registry, tokens *http.Client
 	realms           realmPolicy
-	// headers maps scopes, or basicKey, to the value of the Authorization header. The
-	// value is empty if the registry requires no authentication.
-	headers memo.Memo[string, string]
+	// headers maps scopes, or basicKey, to the Authorization header.
+	headers memo.Memo[string, authorization]
 }
 
 // basicKey is used instead of scopes if the registry uses basic authentication, which
 // has no scopes.
 const basicKey = "basic"
+
+// minValidity is the minimum age of an Authorization header that is replaced although
+// the registry doesn't request credentials. It limits how often credentials without
+// permission are looked up again.
+const minValidity = time.Minute
+
+// authorization is the value of an Authorization header, and how to replace it.
+type authorization struct {
+	// header is empty if the registry requires no authentication.
+	header string
+	// asked is the challenge that the header responds to.
+	asked challenge
+	// since is when the header was requested.
+	since time.Time
+}
+
+// mayHaveExpired reports whether a response to a request with the header can mean that
+// the header has expired. ECR rejects an expired password with status 403 and no
+// challenge, and ECR Public an expired token with status 400.
+func (h authorization) mayHaveExpired(req *http.Request, resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden:
+		return h.header != "" && time.Since(h.since) >= minValidity && httpclient.SameOrigin(req.URL, resp.Request.URL)
+	}
+	return false
+}
 
 // Do implements oras's [remote.Client]. The context of a request contains its scopes.
 func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
@@ -59,14 +85,16 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 	var failure error
 	answered, isOurs := false, false
 	key := a.key(req)
-	header, err := a.headers.Get(req.Context(), key, func(ctx context.Context) (header string, err error) {
-		resp, failure = a.registry.Do(req) //nolint:bodyclose // closed by authorize or by Do's caller
-		if !isChallenge(req, resp, failure) || !isRewindable(req) {
+	used, err := a.headers.Get(req.Context(), key, func(ctx context.Context) (authorization, error) {
+		resp, failure = a.registry.Do(req) //nolint:bodyclose // closed here or by Do's caller
+		asked, ok := challengeIn(req, resp, failure)
+		if !ok || !isRewindable(req) {
 			answered = true
-			return "", nil
+			return authorization{}, nil
 		}
 		isOurs = true
-		return a.authorize(ctx, resp)
+		_ = resp.Body.Close()
+		return a.authorize(ctx, asked)
 	})
 	switch {
 	case err != nil:
@@ -75,16 +103,39 @@ func (a *authenticator) Do(req *http.Request) (*http.Response, error) {
 		return resp, failure
 	}
 	// 2. Repeat the first request, and send the other requests, with the header.
-	resp, err = a.send(req, header)
-	if isOurs || !isChallenge(req, resp, err) || !isRewindable(req) {
+	resp, err = a.send(req, used.header)
+	if isOurs || err != nil || !isRewindable(req) {
 		return resp, err
 	}
-	// 3. Replace an expired token.
-	header, err = a.headers.Refresh(req.Context(), a.key(req), func(ctx context.Context) (string, error) { return a.authorize(ctx, resp) })
+	// 3. Replace an expired header. The registry might not repeat its challenge.
+	asked, ok := challengeIn(req, resp, nil)
+	if !ok {
+		if !used.mayHaveExpired(req, resp) {
+			return resp, nil
+		}
+		asked = used.asked
+	}
+	renewed, err := a.renew(req, used, asked)
+	if err == nil && renewed.header == used.header {
+		return resp, nil // the registry would reject it again
+	}
+	_ = resp.Body.Close()
 	if err != nil {
 		return nil, err
 	}
-	return a.send(req, header)
+	return a.send(req, renewed.header)
+}
+
+// renew replaces the header that the registry rejected, unless another request has
+// already replaced it.
+func (a *authenticator) renew(req *http.Request, rejected authorization, asked challenge) (authorization, error) {
+	key := a.key(req)
+	return a.headers.Refresh(req.Context(), key, func(ctx context.Context) (authorization, error) {
+		if current, ok := a.headers.Lookup(key); ok && current.since.After(rejected.since) {
+			return current, nil
+		}
+		return a.authorize(ctx, asked)
+	})
 }
 
 func (a *authenticator) key(req *http.Request) string {
@@ -94,14 +145,13 @@ func (a *authenticator) key(req *http.Request) string {
 	return strings.Join(auth.GetAllScopesForHost(req.Context(), req.URL.Host), " ")
 }
 
-// isChallenge reports whether the registry itself, not a host that it redirected to,
-// requests credentials.
-func isChallenge(req *http.Request, resp *http.Response, err error) bool {
+// challengeIn returns the challenge in a response if the registry itself, not a host
+// that it redirected to, requests credentials.
+func challengeIn(req *http.Request, resp *http.Response, err error) (c challenge, ok bool) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !httpclient.SameOrigin(req.URL, resp.Request.URL) {
-		return false
+		return challenge{}, false
 	}
-	_, ok := challengeOf(resp.Header)
-	return ok
+	return challengeOf(resp.Header)
 }
 
 func isRewindable(req *http.Request) bool {
@@ -124,22 +174,26 @@ func (a *authenticator) send(req *http.Request, header string) (*http.Response, 
 	return a.registry.Do(again)
 }
 
-// authorize closes resp and returns the Authorization header for its challenge.
-func (a *authenticator) authorize(ctx context.Context, resp *http.Response) (string, error) {
-	_ = resp.Body.Close()
-	asked, _ := challengeOf(resp.Header)
+// authorize returns the Authorization header for a challenge.
+func (a *authenticator) authorize(ctx context.Context, asked challenge) (h authorization, err error) {
+	h = authorization{asked: asked, since: time.Now()}
 	c, err := a.credential(ctx)
-	if err != nil {
-		return "", err
+	switch {
+	case err != nil:
+		return h, err
+	case asked.isBasic:
+		if h.header, err = basicHeader(c); err == nil {
+			a.headers.Put(basicKey, h)
+			a.state.isBasic.Store(true)
+		}
+	case c.AccessToken != "":
+		h.header = "Bearer " + c.AccessToken
+	default:
+		var token string
+		token, err = a.token(ctx, asked, auth.GetAllScopesForHost(ctx, a.at.Host()), c)
+		h.header = "Bearer " + token
 	}
-	if asked.isBasic {
-		return a.basic(c)
-	}
-	if c.AccessToken != "" {
-		return "Bearer " + c.AccessToken, nil
-	}
-	token, err := a.token(ctx, asked, auth.GetAllScopesForHost(ctx, a.at.Host()), c)
-	return "Bearer " + token, err
+	return h, err
 }
 
 // credential returns the credentials for the repository.
@@ -164,23 +218,16 @@ func (a *authenticator) credential(ctx context.Context) (c Credential, err error
 	return c, nil
 }
 
-func (a *authenticator) basic(c Credential) (string, error) {
+func basicHeader(c Credential) (string, error) {
 	switch {
 	case !c.hasSecret() && c.Username == "":
 		return "", fmt.Errorf("%w: registry requires credentials, but none were found", provider.ErrForbidden)
 	case c.Username == "" || c.Password == "":
 		return "", errTokenUnsupported
 	}
-	header := basicHeader(c)
-	a.headers.Put(basicKey, header)
-	a.state.isBasic.Store(true)
-	return header, nil
-}
-
-func basicHeader(c Credential) string {
 	req := http.Request{Header: http.Header{}}
 	req.SetBasicAuth(c.Username, c.Password)
-	return req.Header.Get("Authorization")
+	return req.Header.Get("Authorization"), nil
 }
 
 // token requests a token from the challenge's token service. It sends a GET request
