@@ -205,16 +205,3 @@ func TestNamedFiles(t *testing.T) {
 	}
 	checkWhy(t, origin, "OpenTofu fails")
 }
-
-func TestFilesAreReadOnce(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.write(t, "home/.docker/config.json", auths("ghcr.example", auth("user", "first")))
-	f := w.finder(t)
-	for range 2 {
-		if login, _, err := f.Find(t.Context(), "ghcr.example/acme"); err != nil || login != basic("user", "first") {
-			t.Errorf("%s, %v", describe(login), err)
-		}
-		w.write(t, "home/.docker/config.json", auths("ghcr.example", auth("user", "second")))
-	}
-}

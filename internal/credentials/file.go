@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"syscall"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
@@ -50,6 +51,26 @@ func (f file) unusable() error {
 // entryError returns an error that contains an entry's key, but no values.
 func (f file) entryError(key, problem string) error {
 	return &FileError{Path: f.path, Err: fmt.Errorf("entry %q in auths %s", key, problem)}
+}
+
+// read returns the file with its current content or error. It returns a file that was
+// read before unchanged if the file can't be used now, because another program might be
+// writing it, or if it is a pipe, which can be read only once.
+func (f file) read() file {
+	if f.exists && (f.text != "" || !isRegular(f.path)) {
+		return f
+	}
+	current := readFile(f.fileSpec)
+	if current.err != nil && f.exists && f.err == nil {
+		return f
+	}
+	return current
+}
+
+// isRegular reports whether a path is not a pipe or a device. Missing files are regular.
+func isRegular(path string) bool {
+	info, err := os.Stat(path)
+	return err != nil || info.Mode().IsRegular()
 }
 
 // readFile reads a file. It stores any error in the result.

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -226,4 +228,56 @@ func TestCertDirs(t *testing.T) {
 			t.Errorf("%s: %s", test.os, diff)
 		}
 	}
+}
+
+// TestFilesAreReadAgain checks that a server uses replaced credentials after a minute,
+// and that it keeps the previous ones while a file can't be used.
+func TestFilesAreReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	const name = "home/.docker/config.json"
+	w.write(t, name, auths("ghcr.example", auth("user", "first")))
+	synctest.Test(t, func(t *testing.T) {
+		r := credentials.New(w.config, w.environment())
+		for _, step := range []struct {
+			write string
+			after time.Duration
+			want  string
+		}{
+			{auths("ghcr.example", auth("user", "first")), 0, "first"},
+			{auths("ghcr.example", auth("user", "second")), time.Minute - 1, "first"},
+			{auths("ghcr.example", auth("user", "second")), 1, "second"},
+			{`{"auths": {"ghcr.example": {"au`, time.Minute, "second"},
+			{`{"auths": {"ghcr.example": {"au`, time.Hour, "second"},
+			{auths("ghcr.example", auth("user", "third")), time.Minute, "third"},
+			{`{}`, time.Minute, ""},
+		} {
+			w.write(t, name, step.write)
+			time.Sleep(step.after)
+			if login, err := r.Login(t.Context(), "ghcr.example/acme"); err != nil || login.Password.Reveal() != step.want {
+				t.Errorf("%s: %s, %v, want %q", step.write, describe(login), err, step.want)
+			}
+		}
+	})
+}
+
+// TestErrorsAreReadAgain checks that a file that couldn't be used at first is used once
+// it is correct.
+func TestErrorsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.config.DefaultLogins.DockerFiles = []string{w.path("config.json")}
+	synctest.Test(t, func(t *testing.T) {
+		r := credentials.New(w.config, w.environment())
+		for _, content := range []string{"", "{", auths("ghcr.example", auth("user", "password"))} {
+			if content != "" {
+				w.write(t, "config.json", content)
+			}
+			isValid := len(content) > 1
+			if login, err := r.Login(t.Context(), "ghcr.example/acme"); (err == nil) != isValid || login.IsAnonymous() == isValid {
+				t.Errorf("%q: %s, %v", content, describe(login), err)
+			}
+			time.Sleep(time.Minute)
+		}
+	})
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/text"
 )
 
-// Resolver finds credentials. It is safe for concurrent use and intended for a single
-// run.
+// Resolver finds credentials. It is safe for concurrent use. A long-lived Resolver uses
+// changed files after a minute.
 type Resolver struct {
 	config cliconfig.Config
-	files  func() []file
 	now    func() time.Time
 	// timeouts limits the calls of helpers.
 	timeouts timeouts
@@ -24,20 +23,35 @@ type Resolver struct {
 	// issued records when [Resolver.Resolve] first returned an access token for a
 	// repository.
 	issued memo.Memo[string, time.Time]
+
+	mu sync.Mutex
+	// cached contains the files as they were last read. readAt is when they were read.
+	cached []file
+	readAt time.Time
 }
 
 // New returns a resolver for a CLI configuration. The resolver reads files when they
-// are first needed.
+// are needed.
 func New(c cliconfig.Config, e Environment) *Resolver {
 	r := &Resolver{config: c, now: time.Now, timeouts: e.helperTimeouts(), responses: memo.Memo[helperRequest, helperResponse]{Lifetime: freshness}}
-	r.files = sync.OnceValue(func() []file {
-		var files []file
-		for _, p := range r.fileSpecs(e) {
-			files = append(files, readFile(p))
-		}
-		return files
-	})
+	for _, p := range r.fileSpecs(e) {
+		r.cached = append(r.cached, file{fileSpec: p})
+	}
 	return r
+}
+
+// files returns the files with their content, which is at most a minute old.
+func (r *Resolver) files() []file {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now := r.now(); r.readAt.IsZero() || now.Sub(r.readAt) >= freshness {
+		files := make([]file, len(r.cached)) // callers might use the previous slice
+		for i, f := range r.cached {
+			files[i] = f.read()
+		}
+		r.cached, r.readAt = files, now
+	}
+	return r.cached
 }
 
 func (r *Resolver) fileSpecs(e Environment) []fileSpec {
