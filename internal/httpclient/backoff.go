@@ -45,3 +45,14 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	return 0
 }
+
+// rateLimitReset returns the time until GitHub's limit ends. It returns 0 if the headers
+// don't contain a limit. See
+// https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api.
+func rateLimitReset(h http.Header, now time.Time) time.Duration {
+	reset, err := strconv.ParseUint(h.Get("X-Ratelimit-Reset"), 10, 40) // in seconds since 1970
+	if err != nil || h.Get("X-Ratelimit-Remaining") != "0" {
+		return 0
+	}
+	return max(time.Unix(int64(reset), 0).Sub(now), 0)
+}

@@ -16,6 +16,9 @@ func NewStatusError(resp *http.Response) *provider.StatusError {
 		Tries:      triesOf(resp),
 		Body:       excerptOf(resp),
 	}
+	if e.RetryAfter == 0 && (e.Status == http.StatusForbidden || e.Status == http.StatusTooManyRequests) {
+		e.RetryAfter = rateLimitReset(resp.Header, time.Now())
+	}
 	if resp.Request != nil {
 		e.Method, e.URL = resp.Request.Method, SentWith(resp.Request).Text(RedactURL(resp.Request.URL))
 	}

@@ -16,7 +16,8 @@ type StatusError struct {
 	Status int
 	// Body is the beginning of the response body, on one line.
 	Body string
-	// RetryAfter is the delay that the server requested, or zero.
+	// RetryAfter is the delay that the server requested, or the time until GitHub's rate
+	// limit ends. It is zero if unknown.
 	RetryAfter time.Duration
 	// Tries is the number of attempts, or zero if unknown.
 	Tries int

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/klauspost/compress/s2"
 	"github.com/opencontainers/go-digest"
@@ -43,10 +44,24 @@ type GitHub struct {
 	byHost map[string]githubAPI
 
 	mu sync.Mutex
-	// limited contains the errors of hosts that limit requests. These hosts receive no
-	// more requests.
-	limited map[string]error
+	// limits contains the latest rate limit of each host.
+	limits map[string]rateLimit
 }
+
+// rateLimit is a response that limits requests. Its host receives no requests until the
+// limit ends.
+type rateLimit struct {
+	until time.Time
+	err   provider.StatusError
+}
+
+const (
+	// defaultPause is the duration of a rate limit if the host doesn't specify it.
+	defaultPause = 5 * time.Minute
+	// maxPause is the maximum duration of a rate limit. GitHub's limits end within an
+	// hour.
+	maxPause = time.Hour
+)
 
 type githubAPI struct {
 	base  *url.URL
@@ -58,7 +73,7 @@ type githubAPI struct {
 // GITHUB_TOKEN is optional, and is sent only to this API. If neither URL is set, the
 // token is sent to api.github.com. Both URLs must use https.
 func GitHubFromEnv(env func(string) string) (*GitHub, error) {
-	g := &GitHub{byHost: map[string]githubAPI{}, limited: map[string]error{}}
+	g := &GitHub{byHost: map[string]githubAPI{}, limits: map[string]rateLimit{}}
 	public := &url.URL{Scheme: "https", Host: "api.github.com"}
 	g.byHost["github.com"] = githubAPI{base: public}
 	server, err := url.Parse(cmp.Or(env("GITHUB_SERVER_URL"), "https://github.com"))
@@ -101,11 +116,29 @@ func (g *GitHub) query(zip *url.URL, d digest.Digest) (at *url.URL, header http.
 	return at, header, true
 }
 
-// isLimit reports whether err means that GitHub limits requests. GitHub then responds
-// with 403 or 429.
-func isLimit(err error) bool {
-	var status *provider.StatusError
-	return errors.As(err, &status) && (status.Status == http.StatusForbidden || status.Status == http.StatusTooManyRequests)
+// limited returns the response that limits requests to a host. It returns nil if the
+// host has no limit, or if the limit has ended.
+func (g *GitHub) limited(host string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.limits[host]
+	if l.err.RetryAfter = time.Until(l.until); l.err.RetryAfter <= 0 {
+		return nil
+	}
+	return &l.err
+}
+
+// noteLimit records a rate limit, and ignores other errors. GitHub responds with 429, or
+// with 403 and the time when the limit ends. Without this time, 403 means that the token
+// can't read the repository.
+func (g *GitHub) noteLimit(host string, err error) {
+	status, ok := errors.AsType[*provider.StatusError](err)
+	if !ok || status.Status != http.StatusTooManyRequests && (status.Status != http.StatusForbidden || status.RetryAfter == 0) {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.limits[host] = rateLimit{time.Now().Add(min(cmp.Or(status.RetryAfter, defaultPause), maxPause)), *status}
 }
 
 // bundle is a Sigstore bundle with its parsed content.
@@ -185,22 +218,15 @@ func (s *Source) bundlesOf(ctx context.Context, p provider.Package) ([]bundle, e
 
 // hosted returns the bundles that GitHub's API lists.
 func (s *Source) hosted(ctx context.Context, at *url.URL, header http.Header, subject digest.Digest) ([]bundle, error) {
-	s.github.mu.Lock()
-	err := s.github.limited[at.Host]
-	s.github.mu.Unlock()
-	if err != nil {
+	if err := s.github.limited(at.Host); err != nil {
 		return nil, err
 	}
 	doc, err := s.small(ctx, at, header, maxAttestations)
 	if httpclient.IsNotFound(err) {
 		return nil, nil
 	}
-	if isLimit(err) {
-		s.github.mu.Lock()
-		s.github.limited[at.Host] = err
-		s.github.mu.Unlock()
-	}
 	if err != nil {
+		s.github.noteLimit(at.Host, err)
 		return nil, err
 	}
 	var list struct {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/klauspost/compress/snappy"
@@ -32,9 +35,19 @@ type hostedWorld struct {
 
 func newHostedWorld(t *testing.T, token string) *hostedWorld {
 	t.Helper()
-	w := &hostedWorld{world: newWorld(t, origintest.Options{}), sums: "terraform-provider-thing_1.2.3_SHA256SUMS"}
+	return hosted(t, newWorld(t, origintest.Options{}), token)
+}
+
+// hosted adds GitHub to a world.
+func hosted(t *testing.T, in *world, token string) *hostedWorld {
+	t.Helper()
+	var l net.Listener
+	if in.network != nil {
+		l = in.network.Listen("localhost:9443")
+	}
+	w := &hostedWorld{world: in, sums: "terraform-provider-thing_1.2.3_SHA256SUMS"}
 	w.github = origintest.NewGitHub(w.origin)
-	server := serve(t, w.ca, w.github)
+	server := serveOn(t, w.ca, w.github, l)
 	w.host = strings.TrimPrefix(server.URL, "https://")
 	w.address = address(t, w.host+"/acme/thing")
 	r := w.release()
@@ -157,6 +170,7 @@ func TestRateLimit(t *testing.T) {
 			w.github.Serve("/api/v3/repos/acme/terraform-provider-thing/attestations/"+w.zips[0].String(), func(rw http.ResponseWriter, _ *http.Request) {
 				calls++
 				rw.Header().Set("X-Ratelimit-Remaining", "0")
+				rw.Header().Set("X-Ratelimit-Reset", fmt.Sprint(time.Now().Add(time.Hour).Unix()))
 				http.Error(rw, `{"message":"API rate limit exceeded"}`, status)
 			})
 			for range 2 {
@@ -169,6 +183,65 @@ func TestRateLimit(t *testing.T) {
 			if most := map[int]int{http.StatusForbidden: 1, http.StatusTooManyRequests: 3}[status]; calls > most {
 				t.Errorf("%d requests to the API", calls)
 			}
+		})
+	}
+}
+
+// TestRateLimitEnds checks that a limit applies only until it ends, or for a bounded time,
+// and that a repository without access isn't a limit.
+func TestRateLimitEnds(t *testing.T) {
+	t.Parallel()
+	const remaining, reset = "X-Ratelimit-Remaining", "X-Ratelimit-Reset"
+	after := func(d time.Duration) string { return fmt.Sprint(time.Now().Add(d).Unix()) }
+	for name, c := range map[string]struct {
+		status int
+		header func() map[string]string
+		// limited is how long GitHub receives no requests. Times in headers are rounded
+		// to seconds.
+		limited time.Duration
+	}{
+		"Reset":               {403, func() map[string]string { return map[string]string{remaining: "0", reset: after(40 * time.Minute)} }, 40 * time.Minute},
+		"429 with Reset":      {429, func() map[string]string { return map[string]string{remaining: "0", reset: after(40 * time.Minute)} }, 40 * time.Minute},
+		"Retry-After":         {403, func() map[string]string { return map[string]string{"Retry-After": "120"} }, 2 * time.Minute},
+		"429":                 {429, func() map[string]string { return nil }, 5 * time.Minute},
+		"far Reset":           {403, func() map[string]string { return map[string]string{remaining: "0", reset: "1000000000000"} }, time.Hour},
+		"far Retry-After":     {429, func() map[string]string { return map[string]string{"Retry-After": "2147483647"} }, time.Hour},
+		"overflow":            {429, func() map[string]string { return map[string]string{remaining: "0", reset: "99999999999999999999"} }, 5 * time.Minute},
+		"past Reset":          {403, func() map[string]string { return map[string]string{remaining: "0", reset: "1"} }, 0},
+		"negative Reset":      {403, func() map[string]string { return map[string]string{remaining: "0", reset: "-1"} }, 0},
+		"no access":           {403, func() map[string]string { return nil }, 0},
+		"no access, no limit": {403, func() map[string]string { return map[string]string{remaining: "59", reset: after(time.Hour)} }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := hosted(t, newMemoryWorld(t, origintest.Options{}), "")
+				calls := 0
+				w.github.Serve(w.api(), func(rw http.ResponseWriter, _ *http.Request) {
+					calls++
+					for key, value := range c.header() {
+						rw.Header().Set(key, value)
+					}
+					http.Error(rw, `{"message":"no"}`, c.status)
+				})
+				wantCalls := func(isCalled bool) {
+					t.Helper()
+					calls = 0
+					_, _, err := w.attestations(t)
+					failure, _ := errors.AsType[*provider.StatusError](err)
+					if failure == nil || failure.Status != c.status || calls > 0 != isCalled {
+						t.Errorf("%d requests, %v", calls, err)
+					}
+				}
+				wantCalls(true)
+				time.Sleep(max(c.limited-2*time.Second, 0))
+				wantCalls(c.limited == 0)
+				time.Sleep(2 * time.Second)
+				w.github.Serve(w.api(), http.NotFound)
+				if _, _, err := w.attestations(t); err != nil {
+					t.Errorf("after the limit: %v", err)
+				}
+			})
 		})
 	}
 }

@@ -1,7 +1,6 @@
 package origin_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"log"
@@ -34,7 +33,7 @@ var (
 // world is an origin registry with a few releases, and a client configuration for it.
 type world struct {
 	ca      *testca.CA
-	dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for the system's network
+	network *memnet.Network // if nil, the system's network is used
 	origin  *origintest.Origin
 	server  *httptest.Server
 	address provider.Address
@@ -66,7 +65,7 @@ func newMemoryWorld(t *testing.T, o origintest.Options) *world {
 		t.Fatal(err)
 	}
 	network := memnet.New()
-	w := &world{ca: ca, dial: network.Dial, origin: origintest.New(o)}
+	w := &world{ca: ca, network: network, origin: origintest.New(o)}
 	w.server = serveOn(t, ca, w.origin, network.Listen("localhost:8443"))
 	w.useClient(t, httpclient.Options{})
 	w.fill(t)
@@ -110,7 +109,10 @@ func (w *world) useClient(t *testing.T, o httpclient.Options) {
 	if err := os.WriteFile(o.CAFile, w.ca.PEM(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o.FirstWait, o.Dial = time.Microsecond, w.dial
+	o.FirstWait = time.Microsecond
+	if w.network != nil {
+		o.Dial = w.network.Dial
+	}
 	client, err := httpclient.New(o)
 	if err != nil {
 		t.Fatal(err)
