@@ -74,7 +74,7 @@ func (s *Server) pull(x *exchange, absent error) error {
 	}
 	return s.sendContent(x, &content{
 		ctx: x.r.Context(), size: zip.Package.Size, digest: zip.Package.Digest, name: zip.Package.Filename,
-		isSeekable: true, file: zip.File, onVerified: func() {},
+		isSeekable: true, file: zip.File, onVerified: func(bool) {},
 	})
 }
 

@@ -102,7 +102,8 @@ func TestArchiveParts(t *testing.T) {
 	t.Parallel()
 	r := rocket{version: "1.0.0"}
 	zip := string(r.zipOf(plan9))
-	for rng, part := range map[string]string{"bytes=0-9": zip[:10], "bytes=2-5": zip[2:6], "bytes=-5": zip[len(zip)-5:], "bytes=0-0,5-9,7-12": ""} {
+	const twice = "bytes=0-3,0-3"
+	for rng, part := range map[string]string{"bytes=0-9": zip[:10], "bytes=2-5": zip[2:6], "bytes=-5": zip[len(zip)-5:], "bytes=0-0,5-9,7-12": "", twice: ""} {
 		for name, w := range map[string]*world{"layout": newLayout(t), "registry": newRegistry(t), "store": newRegistry(t, stored(t))} {
 			w.push(t, r)
 			if name == "store" {
@@ -117,6 +118,9 @@ func TestArchiveParts(t *testing.T) {
 				t.Errorf("%s of a %s: got %d, %d bytes", rng, name, got.Code, got.Body.Len())
 			}
 			if part != "" && want == http.StatusPartialContent && got.Body.String() != part {
+				t.Errorf("%s of a %s: got %q", rng, name, got.Body)
+			}
+			if n := strings.Count(got.Body.String(), "\r\n\r\n"+zip[:4]+"\r\n"); rng == twice && want == http.StatusPartialContent && n != 2 {
 				t.Errorf("%s of a %s: got %q", rng, name, got.Body)
 			}
 		}
@@ -227,6 +231,52 @@ func TestSilentCorruption(t *testing.T) {
 	}
 	if content, err := io.ReadAll(resp.Body); err == nil || len(content) >= r.size {
 		t.Errorf("got %d bytes, %v", len(content), err)
+	}
+}
+
+// TestSilentCorruptionInStore checks that the server removes a corrupt archive from its
+// store, so that only one request fails.
+func TestSilentCorruptionInStore(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	s, err := store.Open(dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newRegistry(t, func(o *serve.Options) { o.Store = s })
+	r := rocket{version: "1.0.0", size: 1 << 20}
+	w.push(t, r)
+	w.get(t, archive)
+	content, name := r.zipOf(plan9), digest.FromBytes(r.zipOf(plan9)).Encoded()
+	content[7] ^= 1
+	path := filepath.Join(dir, "blobs", "sha256", name)
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Record the new metadata, because silent corruption doesn't change it.
+	if err := os.WriteFile(filepath.Join(dir, "records", "sha256", name), []byte(atomicfile.StampOf(info).String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(w.server)
+	defer server.Close()
+	resp, err := fetch(t, server.Client(), server.URL+archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, err := io.ReadAll(resp.Body); err == nil || len(content) >= r.size {
+		t.Errorf("got %d bytes, %v", len(content), err)
+	}
+	for range 2 {
+		if got := w.get(t, archive); got.Code != http.StatusOK || got.Body.String() != string(r.zipOf(plan9)) {
+			t.Errorf("got %d, %d bytes", got.Code, got.Body.Len())
+		}
+	}
+	if n := w.registry.Requests()[registrytest.BlobGet]; n != 2 {
+		t.Errorf("fetched %d blobs", n)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/httpclient"
 	"github.com/tofu-oci/tofu-oci/internal/serve/spool"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/store"
 	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
@@ -29,7 +30,8 @@ const hashAge = time.Hour
 // verifies the zip, because it reads the skipped bytes. A read of a file from a
 // different offset relies on the file's metadata, which shows that the file hasn't
 // changed since it was verified. The metadata doesn't reveal disk corruption, but the
-// next full response after hashAge does.
+// next full response after hashAge does. If the file is in the store, it is then removed,
+// so that the next response fetches the zip again.
 type content struct {
 	ctx  context.Context //nolint:containedctx // the context of the only request that reads the content
 	size int64
@@ -37,17 +39,19 @@ type content struct {
 	// isSeekable reports whether reading can start at any offset without reading the bytes
 	// before it.
 	isSeekable bool
-	// file is the verified zip file, or nil if the zip is read from a registry.
+	// file is the verified zip file, or nil if the zip is read from a registry. blob is
+	// the file's zip in the store, or nil if the file is not in the store.
 	file io.ReaderAt
+	blob *store.Blob
 	// open opens a verifying stream from the registry.
 	open func(ctx context.Context) (io.ReadCloser, error)
 
 	digest digest.Digest
 	name   string
 	// hashed reports whether the file was verified recently. onVerified is called after
-	// each verification.
+	// each verification and receives whether the digest is right.
 	hashed     bool
-	onVerified func()
+	onVerified func(valid bool)
 	// isVerifying reports whether src verifies the file.
 	isVerifying bool
 	src         io.Reader
@@ -59,14 +63,20 @@ type content struct {
 func (s *Server) content(ctx context.Context, t storedPackage) (*content, error) {
 	c := &content{ctx: ctx, size: t.zip.Size, digest: t.zip.Digest, name: t.pkg.Filename}
 	_, c.hashed = s.hashed.Lookup(c.digest)
-	c.onVerified = func() { s.hashed.Put(c.digest, struct{}{}) }
+	c.onVerified = func(valid bool) {
+		if valid {
+			s.hashed.Put(c.digest, struct{}{})
+		} else {
+			s.hashed.Forget(c.digest)
+		}
+	}
 	blob, kept := s.options.Store.Blob(ctx, t.zip.Digest)
 	if s.options.Store != nil {
 		s.options.Events.lookups("archive")(kept)
 	}
 	if kept {
 		if blob.Size() == c.size && s.repositoryHas(ctx, t) {
-			c.isSeekable, c.file, c.closer = true, blob.File(), blob
+			c.isSeekable, c.file, c.blob, c.closer = true, blob.File(), blob, blob
 			return c, nil
 		}
 		_ = blob.Close()
@@ -179,8 +189,9 @@ func (c *content) Read(p []byte) (int, error) {
 		}
 	}
 	n, err := c.src.Read(p)
-	if c.pos += int64(n); c.pos == c.size && c.isVerifying {
-		c.onVerified()
+	c.pos += int64(n)
+	if _, wrong := errors.AsType[*sums.MismatchError](err); c.isVerifying && (wrong || c.pos == c.size) {
+		c.onVerified(!wrong)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		c.err = err
@@ -191,9 +202,12 @@ func (c *content) Read(p []byte) (int, error) {
 // openAtOffset opens the content at the current offset.
 func (c *content) openAtOffset() error {
 	if c.file != nil {
-		section := bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.pos, c.size-c.pos))
-		if c.src = section; c.pos == 0 && !c.hashed {
-			c.src, c.isVerifying = sums.NewReader(section, c.name, c.size, c.digest), true
+		c.src, c.isVerifying = bounded.Reader(c.ctx, io.NewSectionReader(c.file, c.pos, c.size-c.pos)), c.pos == 0 && !c.hashed
+		switch {
+		case c.isVerifying && c.blob != nil:
+			c.src = c.blob.Verified(c.ctx, c.name)
+		case c.isVerifying:
+			c.src = sums.NewReader(c.src, c.name, c.size, c.digest)
 		}
 		return nil
 	}

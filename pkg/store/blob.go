@@ -131,15 +131,17 @@ func (b *Blob) File() *os.File { return b.file }
 // Close closes the file. It can be called more than once.
 func (b *Blob) Close() error { return ignore(b.file.Close(), fs.ErrClosed) }
 
-// Verified returns a verifying reader for the zip, as [provider.Source] requires. If
-// the disk has silently corrupted the zip, the Read that would complete the content
-// returns a *[sums.MismatchError], and the zip is removed from the store. Closing the
-// reader closes the blob.
+// Verified returns a verifying reader for the zip, as [provider.Source] requires. The
+// reader starts at the beginning even if part of the file has already been read. If the
+// disk has silently corrupted the zip, the Read that would complete the content returns a
+// *[sums.MismatchError], and the zip is removed from the store. Closing the reader closes
+// the blob.
 //
 // [provider.Source]:
 // https://pkg.go.dev/github.com/tofu-oci/tofu-oci/pkg/provider#Source
 func (b *Blob) Verified(ctx context.Context, name string) io.ReadCloser {
-	return &verified{Reader: sums.NewReader(bounded.Reader(ctx, b.file), name, b.Size(), b.digest), blob: b}
+	content := bounded.Reader(ctx, io.NewSectionReader(b.file, 0, b.Size()))
+	return &verified{Reader: sums.NewReader(content, name, b.Size(), b.digest), blob: b}
 }
 
 type verified struct {
