@@ -15,6 +15,9 @@ const (
 	// negativeAge is the maximum age of a not-found result. It is short, so that a
 	// newly pushed release appears soon.
 	negativeAge = 10 * time.Second
+	// healthAge is the maximum age of a check of the registries. It is short, so that the
+	// server is ready soon after the registries recover.
+	healthAge = 5 * time.Second
 	// retryAfter is the pause after a failed request if stale data is available.
 	retryAfter = 5 * time.Second
 	// failureAge is the pause after a failed request if no stale data is available.

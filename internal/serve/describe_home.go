@@ -13,12 +13,8 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
 
-const (
-	// recentOnHome is the number of recent versions on the home page.
-	recentOnHome = 8
-	// healthAge is the maximum age of a cached check of the registries.
-	healthAge = 10 * time.Second
-)
+// recentOnHome is the number of recent versions on the home page.
+const recentOnHome = 8
 
 // describeHome returns the content of the home page. Dates and pending versions are
 // included only if they are cached, because fetching them requires a request for each
@@ -131,18 +127,13 @@ func (p listed) version(version string, published *time.Time) page.ListedVersion
 // reachable reports whether the registries respond. It returns nil if the registries
 // have not responded in time.
 func (s *Server) reachable(ctx context.Context) *bool {
-	reachable := true
-	if s.options.Ready == nil {
-		return &reachable
-	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.timeouts.home)
 	defer cancel()
-	reachable, _, err := s.repos.health.getWithin(ctx, struct{}{}, healthAge, func(ctx context.Context) (bool, error) {
-		return s.options.Ready(ctx) == nil, ctx.Err()
-	})
+	unreachable, err := s.repos.ready(ctx)
 	if err != nil {
 		return nil
 	}
+	reachable := unreachable == nil
 	return &reachable
 }
 

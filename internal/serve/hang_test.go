@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/serve"
+	"github.com/tofu-oci/tofu-oci/internal/serve/access"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
 )
@@ -60,6 +61,37 @@ func TestHang(t *testing.T) {
 	})
 }
 
+// TestReadyHang checks that the server is not ready if a registry hangs, even if the
+// previous check succeeded, and that it is ready again soon after the registry responds.
+func TestReadyHang(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := false
+		w := newLayout(t, func(o *serve.Options) {
+			serve.SetTimeouts(o, 0)
+			o.Now = time.Now
+			o.Ready = func(ctx context.Context) error {
+				if hangs {
+					<-ctx.Done()
+				}
+				return ctx.Err()
+			}
+		})
+		for _, want := range []struct {
+			hangs bool
+			code  int
+			after time.Duration
+		}{{false, http.StatusOK, 0}, {true, http.StatusServiceUnavailable, 8 * time.Second}, {false, http.StatusOK, 0}} {
+			hangs = want.hangs
+			start := time.Now()
+			if got := w.get(t, "/readyz"); got.Code != want.code || time.Since(start) != want.after {
+				t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(start))
+			}
+			time.Sleep(5 * time.Second)
+		}
+	})
+}
+
 // broken is a repository that panics.
 type broken struct{ repository.Reader }
 
@@ -68,6 +100,7 @@ func (broken) Tags(context.Context) ([]string, error) { panic("a bug") }
 // TestPanic checks that a panic in one request doesn't affect other requests.
 func TestPanic(t *testing.T) {
 	t.Parallel()
+	var rulesPanic bool
 	w := newLayout(t, func(o *serve.Options) {
 		open := o.Open
 		o.Open = func(ref template.Reference) (repository.Reader, error) {
@@ -75,11 +108,21 @@ func TestPanic(t *testing.T) {
 			return broken{repo}, err
 		}
 		o.Ready = func(context.Context) error { panic("another") }
+		o.Rules = func() *access.Rules {
+			if rulesPanic {
+				panic("a third")
+			}
+			return nil
+		}
 	})
+	if got := w.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
 	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusBadGateway {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
-	if got := w.get(t, "/readyz"); got.Code != http.StatusInternalServerError || got.Header().Get("Content-Type") != "application/json" {
+	rulesPanic = true
+	if got := w.get(t, mirrored+"index.json"); got.Code != http.StatusInternalServerError || got.Header().Get("Content-Type") != "application/json" {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 	if got := w.get(t, "/healthz"); got.Code != http.StatusOK {

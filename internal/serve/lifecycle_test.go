@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,6 +228,7 @@ func TestReady(t *testing.T) {
 		t.Errorf("got %d", got.Code)
 	}
 	down = errors.New("registry.example.com does not respond")
+	w.clock.Forward(5 * time.Second)
 	if got := w.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable || strings.Contains(got.Body.String(), "example.com") {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
@@ -236,6 +238,40 @@ func TestReady(t *testing.T) {
 	w.get(t, mirrored+"index.json")
 	if got := w.get(t, "/readyz"); got.Code != http.StatusOK || got.Body.String() != `{"status":"stale"}`+"\n" {
 		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestReadyIsShared checks that requests for the readiness and for the home page share one
+// check of the repositories, because anyone can send these requests. It also checks that the
+// server is ready again five seconds after a failed check.
+func TestReadyIsShared(t *testing.T) {
+	t.Parallel()
+	var checks int
+	down := errors.New("registry.example.com does not respond")
+	w := newLayout(t, func(o *serve.Options) {
+		o.Ready = func(context.Context) error {
+			checks++
+			return down
+		}
+	})
+	for _, want := range []struct {
+		code, checks int
+	}{{http.StatusServiceUnavailable, 1}, {http.StatusOK, 2}} {
+		for range 50 {
+			if got := w.get(t, "/readyz"); got.Code != want.code {
+				t.Fatalf("got %d %s", got.Code, got.Body)
+			}
+		}
+		probe := httptest.NewRecorder()
+		w.server.Probes().ServeHTTP(probe, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
+		if got := w.get(t, "/"); probe.Code != want.code || got.Code != http.StatusOK {
+			t.Errorf("got %d and %d", probe.Code, got.Code)
+		}
+		if checks != want.checks {
+			t.Errorf("checked %d times, want %d", checks, want.checks)
+		}
+		down = nil
+		w.clock.Forward(5 * time.Second)
 	}
 }
 

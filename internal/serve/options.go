@@ -98,8 +98,8 @@ type Options struct {
 	// repository is stored in the repository of the last template in From or
 	// ModulesFrom. Events.OnPull replaces PullThrough.OnEvent.
 	PullThrough *pullthrough.Options
-	// Ready returns an error if the repositories can't be reached. If nil, the server
-	// assumes that they are reachable.
+	// Ready returns an error if the repositories can't be reached. Its result is used for a
+	// few seconds. If nil, the server assumes that the repositories are reachable.
 	Ready func(context.Context) error
 	// Title is the title of the pages. If empty, "tofu-oci" is used.
 	Title string

@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"context"
+
 	"github.com/opencontainers/go-digest"
 	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
@@ -34,8 +36,8 @@ type repositoryCache struct {
 	reports   *cache[key, report]
 	missing   *cache[key, []string]
 	pending   *cache[key, summary]
-	// health reports whether the registries respond.
-	health *cache[struct{}, bool]
+	// health contains the error of [Options.Ready], or nil if the registries respond.
+	health *cache[struct{}, error]
 	synced *cache[struct{}, syncResult]
 }
 
@@ -119,6 +121,8 @@ func newRepositoryCache(o Options) *repositoryCache {
 	changing := freshness{maxAge: o.MaxAge, staleIfError: o.StaleIfError, now: o.Now, timeouts: o.timeouts, requests: make(chan struct{}, maxConcurrentRequests), events: o.Events}
 	forever := changing
 	forever.maxAge = 0
+	current := changing
+	current.maxAge, current.staleIfError = healthAge, 0
 	rc := &repositoryCache{
 		options:   o,
 		opened:    memo.Memo[key, []candidate]{Size: o.Memory / 8, SizeOf: func([]candidate) int64 { return 8 << 10 }},
@@ -134,9 +138,24 @@ func newRepositoryCache(o Options) *repositoryCache {
 		reports:   newCache[key](changing, "report", o.Memory/8, func(r report) int64 { return r.weight }),
 		missing:   newCache[key](changing, "blobs", o.Memory/32, func(missing []string) int64 { return int64(len(missing)) * 96 }),
 		pending:   newCache[key](changing, "pending", o.Memory/32, func(s summary) int64 { return s.weight }),
-		health:    newCache[struct{}](changing, "health", o.Memory/32, func(bool) int64 { return 0 }),
+		health:    newCache[struct{}](current, "health", o.Memory/32, func(error) int64 { return 0 }),
 		synced:    newCache[struct{}](changing, "sync", o.Memory, func(r syncResult) int64 { return int64(len(r.items)) * 256 }),
 	}
 	rc.offers.onFailure = func(error) {} // the other caches report the same errors
 	return rc
+}
+
+// ready returns the error of [Options.Ready] in unreachable. Callers share each result for
+// healthAge, because anyone can request /readyz, and the registries could limit the rate
+// of all requests. If the result isn't known in time, ready returns err.
+func (rc *repositoryCache) ready(ctx context.Context) (unreachable, err error) {
+	if rc.options.Ready == nil {
+		return nil, nil
+	}
+	unreachable, _, err = rc.health.get(ctx, struct{}{}, func(ctx context.Context) (error, error) {
+		ctx, cancel := context.WithTimeout(ctx, rc.options.timeouts.response)
+		defer cancel()
+		return rc.options.Ready(ctx), nil
+	})
+	return unreachable, err
 }

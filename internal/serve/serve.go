@@ -1,7 +1,7 @@
 package serve
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -188,12 +188,8 @@ func (s *Server) ready(x *exchange) error {
 	if s.draining.Load() {
 		return &problem{http.StatusServiceUnavailable, "the server is shutting down"}
 	}
-	if s.options.Ready == nil {
-		return s.health(x)
-	}
-	ctx, cancel := context.WithTimeout(x.r.Context(), s.options.timeouts.response)
-	defer cancel()
-	err := s.options.Ready(ctx)
+	unreachable, err := s.repos.ready(x.r.Context())
+	err = cmp.Or(err, unreachable)
 	switch {
 	case err == nil:
 		return s.health(x)
