@@ -298,6 +298,90 @@ func TestDenialInARegistryThatDoesNotListTags(t *testing.T) {
 	}
 }
 
+// TestDenialInParts imports the parts of a bundle with a denial one at a time, in both
+// directions. The target must get the reason of the denial, even if the denial's
+// content is in several parts.
+func TestDenialInParts(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "2.0.0")
+	first := create(t, from, bundle.CreateOptions{})
+	deny(t, from, "2.0.0")
+	for _, size := range []int64{24 << 10, 16 << 10, 13 << 10} {
+		names := create(t, from, bundle.CreateOptions{PartSize: size})
+		for range 2 {
+			to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+			imported(t, to, first...)
+			for _, name := range names {
+				if result := imported(t, strict{to}, name)["2.0.0"]; result != "" && result != "denied" && !strings.Contains(result, "missing or damaged: part") {
+					t.Errorf("parts of %d bytes: %s", size, result)
+				}
+			}
+			checkDenied(t, to, "2.0.0")
+			// The denial exists, so its content isn't required again.
+			for _, name := range names {
+				if result := imported(t, strict{to}, name)["2.0.0"]; result != "" {
+					t.Errorf("parts of %d bytes: %s: %s", size, name, result)
+				}
+			}
+			slices.Reverse(names)
+		}
+	}
+}
+
+// TestDamagedDenial checks that a target doesn't get a denial without its reason.
+func TestDamagedDenial(t *testing.T) {
+	t.Parallel()
+	from := source(t, "1.0.0", "2.0.0")
+	deny(t, from, "2.0.0")
+	g := graph(t, from, "denied-2.0.0")
+	name := create(t, from, bundle.CreateOptions{})[0]
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := [][]byte{g.Manifests[0].Bytes}
+	for _, d := range g.Blobs {
+		data, err := repository.DocumentAt(from, d, "").Read(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		contents = append(contents, data)
+	}
+	for i, content := range contents {
+		if len(content) == len("{}") { // the config, which is in other content, too
+			continue
+		}
+		at := bytes.Index(whole, content)
+		if at < 0 {
+			t.Fatalf("content %d isn't in the bundle", i)
+		}
+		if err := os.WriteFile(name, flip(whole, at+len(content)/2), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to := repository.NewLayout(filepath.Join(t.TempDir(), "inside"))
+		if result := imported(t, to, name)["2.0.0"]; !strings.Contains(result, "missing or damaged: part 1 of 1") {
+			t.Errorf("content %d: %s", i, result)
+		}
+		if err := os.WriteFile(name, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		imported(t, to, name)
+		checkDenied(t, to, "2.0.0")
+	}
+}
+
+// checkDenied checks that a repository has the denial that deny wrote, and no version.
+func checkDenied(t *testing.T, repo repository.Reader, version string) {
+	t.Helper()
+	record, denied, err := repository.ReadDenial(t.Context(), repo, nouns.Version(t, version))
+	if err != nil || !denied || record.Reason != "CVE-2026-4711" || record.By != "jane" {
+		t.Errorf("got %+v, %t, %v", record.Decision, denied, err)
+	}
+	if tags, err := repo.Tags(t.Context()); err != nil || slices.Contains(tags, version) {
+		t.Errorf("got the tags %v, %v", tags, err)
+	}
+}
+
 // deny denies a version of acme/rocket with the reason CVE-2026-4711.
 func deny(t *testing.T, repo repository.Repository, version string) {
 	t.Helper()

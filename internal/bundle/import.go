@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"os"
@@ -74,8 +75,8 @@ func (r Repository) tagOf(v provider.Version) string {
 // anything is written. If content of a version is neither in the available parts nor in
 // the target, the version fails with a *[MissingPartError]. In this case, Import pushes
 // the content that is available, so that a later run needs only the remaining parts, in
-// any order. Import returns the results for an inventory, and errors from
-// [mirror.RunWith].
+// any order. Import also copies the sender's denials, which fail in the same way. Import
+// returns the results for an inventory, and errors from [mirror.RunWith].
 func Import(ctx context.Context, b *Bundle, o mirror.Options) (imported []Imported, err error) {
 	if o.Publisher == nil {
 		o.Publisher = &publish.Publisher{}
@@ -145,11 +146,53 @@ func (i *importer) withdrawOne(ctx context.Context, repo repository.Repository, 
 	if err != nil {
 		return nil, err
 	}
-	record, _, err := repository.ReadDenial(ctx, from, v)
+	record, err := i.denial(ctx, from, v)
+	if missing, ok := errors.AsType[*MissingPartError](err); ok {
+		existing, ok := errors.AsType[*repository.DeniedError](repository.CheckDenied(ctx, repo, v))
+		if !ok {
+			err := i.keepAvailable(ctx, from, repo, o.DryRun)
+			return nil, fmt.Errorf("importing the denial of %s %s: %w", a, v, missing.after(err))
+		}
+		record, err = existing.Record, nil // the denial was imported from another part
+	}
 	if err != nil {
 		return nil, err
 	}
 	return approval.Withdraw(ctx, repo, a, v, record, approval.DenyOptions{Aliases: o.Aliases, DryRun: o.DryRun, Signer: o.RecordSigner})
+}
+
+// denial reads a denial. If content of the denial is missing or damaged, denial returns a
+// *[MissingPartError], unlike [repository.ReadDenial], which returns a placeholder. The
+// target would keep the placeholder instead of the sender's reason.
+func (i *importer) denial(ctx context.Context, from *reader, v provider.Version) (record repository.DecisionRecord, err error) {
+	_, data, err := from.Manifest(ctx, artifact.DeniedTag(v))
+	m, _ := artifact.ParseDecisionManifest(data) // a denial can lack a record
+	for _, d := range []ocispec.Descriptor{m.Statement, m.Signature, m.Keys} {
+		if d.Digest != "" && err == nil {
+			err = check(ctx, from, d)
+		}
+	}
+	if damage := i.damaged(ctx, err); damage != nil {
+		return record, damage
+	}
+	if err != nil {
+		return record, err
+	}
+	record, exists, err := repository.ReadDenial(ctx, from, v)
+	if err == nil && !exists {
+		err = fmt.Errorf("reading the denial of %s in %s: %w", v, from, repository.ErrNotFound)
+	}
+	return record, err
+}
+
+// check reads a blob and verifies it.
+func check(ctx context.Context, from *reader, d ocispec.Descriptor) error {
+	body, err := repository.Verified(ctx, from, d, "blob "+d.Digest.String())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, body)
+	return errors.Join(err, body.Close())
 }
 
 // checkRoom adds the size of the available content that is missing from an image layout
@@ -201,17 +244,8 @@ func (i *importer) version(ctx context.Context, repo repository.Repository, a pr
 		}
 		err = copied
 	}
-	if !o.DryRun {
-		_, failed := i.pushed.Get(ctx, a, func(ctx context.Context) (none struct{}, err error) {
-			return none, i.pushAvailable(ctx, from, repo)
-		})
-		err = cmp.Or(failed, err)
-	}
-	problem := error(missing)
-	if err != nil {
-		problem = fmt.Errorf("%w; %w", err, missing)
-	}
-	return publish.Result{Plan: publish.Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}, fmt.Errorf("importing %s %s: %w", a, v, problem)
+	err = cmp.Or(i.keepAvailable(ctx, from, repo, o.DryRun), err)
+	return publish.Result{Plan: publish.Plan{Address: a, Version: v, Tag: artifact.Tag(v)}}, fmt.Errorf("importing %s %s: %w", a, v, missing.after(err))
 }
 
 // missing returns a *[MissingPartError] if content of a version is neither in the
@@ -235,6 +269,18 @@ func (i *importer) missing(ctx context.Context, from *reader, tag string, noRefe
 		return nil
 	}
 	return i.bundle.missingPart(lost...)
+}
+
+// keepAvailable calls pushAvailable once for each provider or module, so that a later
+// run needs only the remaining parts.
+func (i *importer) keepAvailable(ctx context.Context, from *reader, repo repository.Repository, isDryRun bool) error {
+	if isDryRun {
+		return nil
+	}
+	_, err := i.pushed.Get(ctx, from.repository.address, func(ctx context.Context) (none struct{}, err error) {
+		return none, i.pushAvailable(ctx, from, repo)
+	})
+	return err
 }
 
 // damaged returns a *[MissingPartError] if a copy failed because content of the bundle

@@ -96,6 +96,14 @@ func (e *MissingPartError) Kind() provider.ErrorKind {
 // Unwrap returns [repository.ErrNotFound].
 func (e *MissingPartError) Unwrap() error { return repository.ErrNotFound }
 
+// after returns e, preceded by an earlier error unless that error is nil.
+func (e *MissingPartError) after(earlier error) error {
+	if earlier == nil {
+		return e
+	}
+	return fmt.Errorf("%w; %w", earlier, e)
+}
+
 func joinNumbers(numbers []int) string {
 	return strings.Join(strings.Fields(strings.Trim(fmt.Sprint(numbers), "[]")), ", ")
 }
