@@ -18,7 +18,7 @@ func modulePushCommand() *cli.Command {
 	return newCommand("push", modulePush, []cli.Flag{
 		&cli.StringFlag{Name: "to", Category: commandline.GroupSelection, Usage: "push to `REPOSITORY`, such as ghcr.io/acme/vpc or oci-layout:DIR"},
 		&cli.StringFlag{Name: "version", Category: commandline.GroupSelection, Usage: "push the module as `VERSION` (default: the commit's Git tag)"},
-		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the latest tag, OpenTofu's default"},
+		&cli.BoolFlag{Name: "tag-latest", Category: commandline.GroupOperation, Usage: "also write the tag \"latest\", which OpenTofu uses by default"},
 		&cli.BoolFlag{Name: "stage", Category: commandline.GroupOperation, Usage: "hide the version from OpenTofu until promoted"},
 		dryRunFlag("check and compare the package, but send nothing"),
 		&cli.BoolFlag{Name: "force", Category: commandline.GroupOperation, Usage: "overwrite conflicting content; override denials"},

@@ -20,7 +20,7 @@ import (
 func syncInitCommand() *cli.Command {
 	return newCommand("init", syncInit, []cli.Flag{
 		fromFlag("declare the providers in `REPO`"),
-		lockFileFlag("declare the providers in `FILE`, a lock file, directory, or pattern"),
+		lockFileFlag("declare the providers that are locked in `FILE` (a lock file, a directory, or a pattern)"),
 		&cli.StringFlag{Name: "ci", Category: commandline.GroupOutput, Usage: "also write a trust file, a README, and a pipeline for `SYSTEM`: github or gitlab"},
 	}, networkFlags(), []cli.Flag{quietFlag()})
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Bash returns a completion script for bash 3.2 and later. macOS includes bash 3.2. The
-// script requires only bash. It starts the program only to complete PROVIDERs.
+// script requires only bash. It starts tofu-oci only to complete PROVIDER arguments.
 func (p Program) Bash() string {
 	var b strings.Builder
 	function := "_" + strings.ReplaceAll(p.Name, "-", "_")

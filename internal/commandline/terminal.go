@@ -80,7 +80,7 @@ func Prompt(ctx context.Context, terminal *os.File, stderr io.Writer, prompt str
 	case errors.Is(entered.err, io.EOF) || entered.err == nil && entered.text == "":
 		return "", usagef("no input")
 	case len(entered.text) >= maxTyped:
-		return "", usagef("input exceeds %d characters, the limit of a terminal; pipe the password to --password-stdin", maxTyped)
+		return "", usagef("input exceeds %d characters, the limit for terminal input; use --password-stdin, and pipe the password to the command", maxTyped)
 	}
 	return entered.text, entered.err
 }

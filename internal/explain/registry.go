@@ -133,8 +133,8 @@ var untagHints = map[product]string{
 		"then run gh api --method DELETE '/orgs/PROJECT/packages/container/PACKAGE/versions/ID' with a token that has the scope delete:packages",
 	ecr:       "delete the tag TAG with aws ecr batch-delete-image --repository-name REPOSITORY --image-ids imageTag=TAG, which requires the permission ecr:BatchDeleteImage; this also works for immutable tags",
 	gitlab:    "delete the tag TAG on the project's page Deploy > Container registry, or run this command again with a token that can delete tags; make sure that no protection rule matches the tag",
-	dockerHub: "delete the tag TAG on the page of REPOSITORY at hub.docker.com, under Tags",
-	quay:      "delete the tag TAG on the page of REPOSITORY at REGISTRY, under Tags",
+	dockerHub: "delete the tag TAG under Tags, on the page of REPOSITORY at hub.docker.com",
+	quay:      "delete the tag TAG under Tags, on the page of REPOSITORY at REGISTRY",
 	harbor:    "delete the tag TAG on the project's page, in the list of tags of the artifact, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/TAG/tags/TAG; make sure that no immutability rule matches the tag",
 	azure:     "delete the tag TAG with az acr repository untag --name REGISTRY --image REPOSITORY:TAG",
 	other:     "delete the tag TAG of REPOSITORY in the registry's web interface or with its API, or run this command again with credentials that allow deletion; CNCF Distribution requires version 3 and storage.delete.enabled: true",
@@ -149,8 +149,8 @@ var deleteHints = map[product]string{
 		"or add a lifecycle policy for tags with the prefix pruned-",
 	gitlab: "delete the tag with the prefix pruned- on the project's page Deploy > Container registry, or add a cleanup policy that removes tags matching pruned-.*; " +
 		"or run this command again with a token that can delete images; make sure that no protection rule matches the tag",
-	dockerHub: "delete the image DIGEST on the page of REPOSITORY at hub.docker.com, under Image Management",
-	quay:      "delete the tag with the prefix pruned- on the page of REPOSITORY at REGISTRY, under Tags",
+	dockerHub: "delete the image DIGEST under Image Management, on the page of REPOSITORY at hub.docker.com",
+	quay:      "delete the tag that starts with pruned- under Tags, on the page of REPOSITORY at REGISTRY",
 	harbor: "delete the artifact on the project's page, or with DELETE https://REGISTRY/api/v2.0/projects/PROJECT/repositories/NAME/artifacts/DIGEST, " +
 		"or add a tag retention rule for tags matching pruned-*; make sure that no immutability rule matches its tags",
 	azure: "delete the manifest with az acr repository delete --name REGISTRY --image REPOSITORY@DIGEST",

@@ -88,8 +88,8 @@ func isTemplate(expr hcl.Expression) (found bool) {
 // hasTemplate reports whether a string contains the start of an HCL template.
 func hasTemplate(s string) bool { return strings.Contains(s, "${") || strings.Contains(s, "%{") }
 
-// unknown returns the error for an unknown word. The error suggests the most similar
-// known word. problem describes the word.
+// unknown returns the error for an unknown word. The error starts with problem and
+// suggests the most similar known word.
 func unknown(at hcl.Range, problem, word string, known []string) error {
 	if nearest, ok := text.Nearest(word, known); ok {
 		return stricthcl.Errorf(at, "%s; did you mean %q?", problem, nearest)

@@ -97,6 +97,6 @@ func checkPublic(issuer string, a allow) error {
 	}) {
 		return nil
 	}
-	return fmt.Errorf("anyone can get a token from %s, so the allow block must contain at least one of the claims %s, with the complete owner before any *",
+	return fmt.Errorf("anyone can get a token from %s, so the allow block must contain at least one of these claims: %s; each value must name the complete owner before any *",
 		issuer, strings.Join(slices.Sorted(maps.Keys(owners)), ", "))
 }
