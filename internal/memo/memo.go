@@ -171,13 +171,6 @@ func (m *Memo[K, V]) Keys() []K {
 	return m.kept.Keys()
 }
 
-// Used returns the total size of all cached values.
-func (m *Memo[K, V]) Used() int64 {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.size
-}
-
 // The following methods require the lock.
 
 func (m *Memo[K, V]) lookup(key K) (none V, isKept bool) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/tofu-oci/tofu-oci/internal/memo"
@@ -210,6 +211,14 @@ func recovering[V any](ctx context.Context, fetch func(context.Context) (V, erro
 		}
 	}()
 	return fetch(ctx)
+}
+
+// hasValue reports whether any value is cached. Failures and not-found results don't count.
+func (c *cache[K, V]) hasValue() bool {
+	return slices.ContainsFunc(c.kept.Keys(), func(key K) bool {
+		_, found := c.lookup(key)
+		return found
+	})
 }
 
 // lookup returns the cached value and never sends a request. found is false if no value

@@ -25,6 +25,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/serve"
 	"github.com/tofu-oci/tofu-oci/internal/testing/memnet"
 	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
+	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/internal/testing/testca"
 )
 
@@ -237,6 +238,21 @@ func TestReady(t *testing.T) {
 	}
 	w.get(t, mirrored+"index.json")
 	if got := w.get(t, "/readyz"); got.Code != http.StatusOK || got.Body.String() != `{"status":"stale"}`+"\n" {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+}
+
+// TestReadyWithoutData checks that a cached failure doesn't make the server ready.
+func TestReadyWithoutData(t *testing.T) {
+	t.Parallel()
+	w := newRegistry(t, func(o *serve.Options) {
+		o.Ready = func(context.Context) error { return errors.New("registry.example.com does not respond") }
+	})
+	w.registry.Misbehave(registrytest.Tags, status(http.StatusServiceUnavailable), -1)
+	if got := w.get(t, mirrored+"index.json"); got.Code == http.StatusOK {
+		t.Errorf("got %d %s", got.Code, got.Body)
+	}
+	if got := w.get(t, "/readyz"); got.Code != http.StatusServiceUnavailable {
 		t.Errorf("got %d %s", got.Code, got.Body)
 	}
 }

@@ -193,7 +193,7 @@ func (s *Server) ready(x *exchange) error {
 	switch {
 	case err == nil:
 		return s.health(x)
-	case s.repos.listings.kept.Used() > 0:
+	case s.repos.listings.hasValue():
 		x.setCacheHeaders(cacheState{stale: err})
 		x.writeBytes(http.StatusOK, "application/json", []byte(`{"status":"stale"}`+"\n"))
 		return nil
