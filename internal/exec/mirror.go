@@ -146,9 +146,14 @@ func (o Options) checkDenied(ctx context.Context, kept []selection, contacted ma
 	return errors.Join(problems...)
 }
 
-// known finds a package in the store. If Verify rejects the stored metadata, refused is
-// the error that Verify returned, and the source might have newer metadata.
+// known finds a package in the store. It finds nothing if no hash is locked, because the
+// store doesn't record sources, and the package could come from a different one. If Verify
+// rejects the stored metadata, refused is the error that Verify returned, and the source
+// might have newer metadata.
 func (o Options) known(ctx context.Context, s selection) (k store.CachedZip, ok bool, refused error) {
+	if len(s.locked) == 0 {
+		return store.CachedZip{}, false, nil
+	}
 	for _, k := range o.Store.CachedZips(s.name()) {
 		if s.accepts(k.Zip, k.Hashes) != nil || !has(ctx, o.Store, k) {
 			continue

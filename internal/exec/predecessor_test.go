@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/exec"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
+	"github.com/tofu-oci/tofu-oci/pkg/sums"
 )
 
 // TestPredecessor checks that OpenTofu gets its own build of the version that Terraform
@@ -73,5 +75,28 @@ func TestPredecessor(t *testing.T) {
 				t.Errorf("the mirror contains %v", got)
 			}
 		})
+	}
+}
+
+// TestUnlockedFromAnotherSource checks that a package whose hash is not locked comes from
+// the source of the run, even if the store contains the package of another source.
+func TestUnlockedFromAnotherSource(t *testing.T) {
+	t.Parallel()
+	cache := ""
+	for _, note := range []string{"", " of another source"} {
+		w := newWorld(t)
+		if w.note = note; cache != "" {
+			w.cache = cache
+		}
+		cache = w.cache
+		w.offer(t, "hashicorp/one 1.0.0")
+		must(t, os.WriteFile(filepath.Join(w.dir, here), fmt.Appendf(nil, "provider \"registry.terraform.io/hashicorp/one\" {\n  version = \"1.0.0\"\n  hashes  = [%q]\n}\n", other.zh), 0o600))
+		must(t, os.WriteFile(filepath.Join(w.dir, "main.tf"), []byte("terraform {\n required_providers {\n one = { source = \"hashicorp/one\" }\n}\n}\n"), 0o600))
+		_, mirror := w.run(t, "tofu", "show").configured(t)
+		data, err := os.ReadFile(filepath.Join(mirror, "registry.opentofu.org", "hashicorp", "one", "terraform-provider-one_1.0.0_haiku_riscv64.zip"))
+		must(t, err)
+		if got, want := sums.ZH(digest.FromBytes(data)), w.hashes["hashicorp/one 1.0.0"].zh; got != want {
+			t.Errorf("the mirror contains %s, want %s", got, want)
+		}
 	}
 }

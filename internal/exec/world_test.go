@@ -42,6 +42,8 @@ type world struct {
 	dir     string
 	damaged atomic.Int32
 	hashes  map[string]hashes
+	// note is added to the content of the zips.
+	note string
 }
 
 // hashes contains the hashes of a zip. The zip has a directory entry, so it has two h1:
@@ -80,7 +82,7 @@ func (w *world) offer(t *testing.T, name string) {
 	file.SetMode(0o755)
 	entry, err := z.CreateHeader(file)
 	must(t, err)
-	_, err = io.WriteString(entry, name)
+	_, err = io.WriteString(entry, name+w.note)
 	must(t, errors.Join(err, z.Close()))
 	must(t, w.offered.Add(t.Context(), origintest.Release{
 		Namespace: namespace, Type: typ, Version: version, Protocols: []string{"6.0"},
@@ -92,7 +94,7 @@ func (w *world) offer(t *testing.T, name string) {
 		},
 	}))
 	unpacked := t.TempDir()
-	must(t, os.WriteFile(filepath.Join(unpacked, file.Name), []byte(name), 0o755))
+	must(t, os.WriteFile(filepath.Join(unpacked, file.Name), []byte(name+w.note), 0o755))
 	h := hashes{zh: sums.ZH(digest.FromBytes(out.Bytes()))}
 	h.h1, err = origintest.H1(bytes.NewReader(out.Bytes()), int64(out.Len()))
 	must(t, err)
