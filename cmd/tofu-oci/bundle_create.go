@@ -94,7 +94,7 @@ func (cmd *command) requested(o *bundle.CreateOptions) (wanted []provider.Requir
 	if wanted, err = cmd.addModules(wanted); err != nil {
 		return nil, err
 	}
-	o.Publish.Verify = cmd.verifyBundled(cmd.signer != nil)
+	o.Publish.Verify = cmd.verifyBundled(cmd.signer != nil, trust.Policy.VerifySignature)
 	o.From, err = cmd.bundleRepositories(addresses(wanted), "from")
 	return wanted, err
 }
@@ -208,17 +208,17 @@ func (cmd *command) selectStored(wanted provider.Requirement, t template.ModuleT
 	return selected, err
 }
 
-// verifyBundled returns a function that verifies versions in a bundle. In signed
-// bundles, unsigned modules are accepted even with "--signatures require", because
-// module registries have no signatures.
-func (cmd *command) verifyBundled(isSigned bool) func(context.Context, provider.Release) (provider.Verdict, error) {
+// verifyBundled returns a function that verifies versions in a bundle with a method of
+// the policy. In signed bundles, unsigned modules are accepted even with
+// "--signatures require", because module registries have no signatures.
+func (cmd *command) verifyBundled(isSigned bool, verify func(trust.Policy, context.Context, provider.Release) (provider.Verdict, error)) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		p := cmd.policy
 		accepts := isSigned && r.Address.IsModule() && p.Mode == trust.ModeRequire
 		if accepts {
 			p.Mode = trust.ModeWarn
 		}
-		v, err := p.Verify(ctx, r)
+		v, err := verify(p, ctx, r)
 		if accepts && v.Trust == provider.TrustUnsigned {
 			v.Warning = ""
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/publish"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
 	"github.com/tofu-oci/tofu-oci/pkg/template"
+	"github.com/tofu-oci/tofu-oci/pkg/trust"
 )
 
 func bundleImportCommand() *cli.Command {
@@ -42,7 +43,7 @@ func (cmd *command) importBundle(b *bundle.Bundle) error {
 	if err := cmd.prepare(); err != nil {
 		return err
 	}
-	cmd.publishing.Verify = cmd.verifyBundled(b.Signed)
+	cmd.publishing.Verify = cmd.verifyBundled(b.Signed, trust.Policy.VerifySignature)
 	all := b.Addresses()
 	to, err := cmd.importTargets(all)
 	if err != nil {

@@ -59,7 +59,7 @@ func (cmd *command) exec(b *bundle.Bundle) error {
 		return err
 	}
 	if b != nil {
-		run, err := offline.Start(cmd.c.Context, b, cmd.aliases, cmd.verifyBundled(b.Signed))
+		run, err := offline.Start(cmd.c.Context, b, cmd.aliases, cmd.verifyBundled(b.Signed, trust.Policy.Verify))
 		if err != nil {
 			return err
 		}

@@ -112,8 +112,8 @@ func (d *Declaration) Import(a provider.Address, p trust.Policy, o *publish.Opti
 	return to, err
 }
 
-// Verifier returns a function that verifies releases according to the settings of their
-// providers. It accepts all modules, because module registries have no signatures.
+// Verifier returns a function that verifies the signatures of releases according to the
+// settings of their providers. It accepts all modules, because module registries have no signatures.
 func (d *Declaration) Verifier(p trust.Policy) func(context.Context, provider.Release) (provider.Verdict, error) {
 	return func(ctx context.Context, r provider.Release) (provider.Verdict, error) {
 		if r.Address.IsModule() {
@@ -121,6 +121,6 @@ func (d *Declaration) Verifier(p trust.Policy) func(context.Context, provider.Re
 		}
 		p := p
 		p.Mode = d.Settings(r.Address).Signatures
-		return p.Verify(ctx, r)
+		return p.VerifySignature(ctx, r)
 	}
 }
