@@ -3,6 +3,7 @@ package serve_test
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,11 +17,11 @@ import (
 // silent is a repository that can stop responding.
 type silent struct {
 	repository.Reader
-	hangs *bool
+	hangs *atomic.Bool
 }
 
 func (s silent) Tags(ctx context.Context) ([]string, error) {
-	if *s.hangs {
+	if s.hangs.Load() {
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
@@ -34,7 +35,8 @@ func TestHang(t *testing.T) {
 	stored := newLayout(t)
 	stored.push(t, rocket{version: "1.0.0"})
 	synctest.Test(t, func(t *testing.T) {
-		hangs := true
+		var hangs atomic.Bool
+		hangs.Store(true)
 		w := newLayout(t, func(o *serve.Options) {
 			serve.SetTimeouts(o, 0)
 			o.Now = time.Now
@@ -45,11 +47,11 @@ func TestHang(t *testing.T) {
 			t.Errorf("got %d after %s", got.Code, time.Since(start))
 		}
 		time.Sleep(2 * time.Minute) // virtual time; the request is canceled by then
-		synctest.Wait()
-		hangs = false
+		hangs.Store(false)
 		document[any](t, w.get(t, mirrored+"index.json"))
 		time.Sleep(serve.DefaultMaxAge)
-		hangs, start = true, time.Now()
+		hangs.Store(true)
+		start = time.Now()
 		for range 3 {
 			got := w.get(t, mirrored+"index.json")
 			document[any](t, got)
@@ -66,12 +68,12 @@ func TestHang(t *testing.T) {
 func TestReadyHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		hangs := false
+		var hangs atomic.Bool
 		w := newLayout(t, func(o *serve.Options) {
 			serve.SetTimeouts(o, 0)
 			o.Now = time.Now
 			o.Ready = func(ctx context.Context) error {
-				if hangs {
+				if hangs.Load() {
 					<-ctx.Done()
 				}
 				return ctx.Err()
@@ -82,7 +84,7 @@ func TestReadyHang(t *testing.T) {
 			code  int
 			after time.Duration
 		}{{false, http.StatusOK, 0}, {true, http.StatusServiceUnavailable, 8 * time.Second}, {false, http.StatusOK, 0}} {
-			hangs = want.hangs
+			hangs.Store(want.hangs)
 			start := time.Now()
 			if got := w.get(t, "/readyz"); got.Code != want.code || time.Since(start) != want.after {
 				t.Errorf("got %d %s after %s", got.Code, got.Body, time.Since(start))
