@@ -143,9 +143,12 @@ func Resolve(ctx context.Context, at *url.URL, ref string) (id string, err error
 		return ref, checkURL(at)
 	}
 	err = inScratch(ctx, at, &ref, defaultTimeout, func(ctx context.Context, r repository) error {
-		// git fetch prefers these names in this order. The first name refers to the
-		// commit of an annotated tag.
-		names := []string{"refs/tags/" + ref + "^{}", ref + "^{}", ref, "refs/tags/" + ref, "refs/heads/" + ref}
+		// git fetch prefers these names in this order. Names with "^{}" refer to the
+		// commits of annotated tags.
+		var names []string
+		for _, prefix := range []string{"", "refs/", "refs/tags/", "refs/heads/"} {
+			names = append(names, prefix+ref+"^{}", prefix+ref)
+		}
 		list, err := r.run(ctx, append([]string{"ls-remote", "--quiet", "--end-of-options", at.String()}, names...)...)
 		if err != nil {
 			return err

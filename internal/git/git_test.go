@@ -153,7 +153,7 @@ func TestFetch(t *testing.T) {
 	if _, err := w.repo.Git(t.Context(), "", "branch", "old", old); err != nil { // the commits have no parents
 		t.Fatal(err)
 	}
-	for _, ref := range []string{"", "main", "v1", "v2", "refs/tags/v1", id} {
+	for _, ref := range []string{"", "main", "v1", "v2", "refs/tags/v1", "tags/v2", "heads/main", id} {
 		t.Run(ref, func(t *testing.T) {
 			t.Parallel()
 			got, contents, err := w.fetch(t, ref, git.Options{})

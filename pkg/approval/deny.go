@@ -106,10 +106,13 @@ func (d denying) run(ctx context.Context) (Result, error) {
 			return r, err
 		}
 	}
-	// 3. Delete the tag of the version, or leave it unchanged.
-	r.VersionTagError, err = d.unpublish(ctx)
-	if err == nil && r.VersionTagError == nil && d.address.IsModule() {
+	// 3. Delete the tags that clients install, or leave them unchanged. If this step is
+	// interrupted, the next run still finds the version's tag, which is deleted last.
+	if d.address.IsModule() {
 		r.VersionTagError, err = d.deleteLatest(ctx, found.version.Digest)
+	}
+	if err == nil && r.VersionTagError == nil {
+		r.VersionTagError, err = d.unpublish(ctx)
 	}
 	// 4. Delete the pending tag, or point it to the denial.
 	if err == nil && found.pending.Exists() {
@@ -277,7 +280,7 @@ func (d denying) remove(ctx context.Context, i repository.Inspection) (tagErr, e
 // points to the denied version.
 func (d denying) deleteLatest(ctx context.Context, denied digest.Digest) (tagErr, err error) {
 	i, err := repository.Inspect(ctx, d.repo, "latest", repository.DepthIndex)
-	if err != nil || i.Digest != denied {
+	if err != nil || !i.Exists() || i.Digest != denied {
 		return nil, err
 	}
 	return d.remove(ctx, i)

@@ -2,12 +2,16 @@ package module_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/finding"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
@@ -91,6 +95,40 @@ func repositories(t *testing.T, test func(t *testing.T, p pushed)) {
 			test(t, empty(t))
 		})
 	}
+}
+
+// TestDenyInterrupted checks that repeating a denial deletes the latest tag if an earlier run
+// has deleted only the version's tag.
+func TestDenyInterrupted(t *testing.T) {
+	t.Parallel()
+	repositories(t, func(t *testing.T, p pushed) {
+		v := p.push(t, "1.0.0", "# 1", module.PushOptions{Latest: true}).Zip.Version
+		failing := latestStays{p}
+		if _, err := approval.Deny(t.Context(), failing, p.ref.Release().Address, v, approval.DenyOptions{Reason: "test"}); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := approval.Deny(t.Context(), p, p.ref.Release().Address, v, approval.DenyOptions{Reason: "test"}); err != nil {
+			t.Error(err)
+		}
+		if tags, err := p.Tags(t.Context()); err != nil || slices.Contains(tags, "latest") {
+			t.Errorf("got tags %v, %v", tags, err)
+		}
+	})
+}
+
+// latestStays is a repository that loses the connection when the latest tag is deleted.
+type latestStays struct{ repository.Repository }
+
+func (l latestStays) Capabilities() repository.Capabilities {
+	can := l.Repository.Capabilities()
+	deleteTag := can.DeleteTag
+	can.DeleteTag = func(ctx context.Context, tag string, was digest.Digest) error {
+		if tag == "latest" {
+			return io.ErrUnexpectedEOF
+		}
+		return deleteTag(ctx, tag, was)
+	}
+	return can
 }
 
 // TestHeadLies checks that a push sends the zip again if the registry reports that it has

@@ -136,7 +136,8 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 // origin and commit, without fetching files. If so, the status of the result is
 // Unchanged. If the repository has a different commit for the version, the error is a
 // *[repository.ConflictError]. If the version is denied, the error is a
-// *[repository.DeniedError], or the status is Denied. Otherwise, the status is empty.
+// *[repository.DeniedError], or the status is Denied. Otherwise, or if Force overrides
+// the denial, the status is empty.
 func storedPackage(ctx context.Context, repo repository.Repository, p Package, o publish.Options) (r publish.Result, err error) {
 	err = repository.CheckDenied(ctx, repo, p.Version)
 	denied, isDenied := errors.AsType[*repository.DeniedError](err)
@@ -147,9 +148,9 @@ func storedPackage(ctx context.Context, repo repository.Repository, p Package, o
 			err = nil
 		}
 		return r, err
-	case errors.Is(err, repository.ErrNoRepository):
+	case isDenied, errors.Is(err, repository.ErrNoRepository): // a push also removes the denial
 		return r, nil
-	case err != nil && !isDenied && !errors.Is(err, repository.ErrNotFound):
+	case err != nil && !errors.Is(err, repository.ErrNotFound):
 		return r, err
 	}
 	tags := []string{artifact.Tag(p.Version)}
