@@ -30,7 +30,7 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 			d.remove(a, PruneTag, "not selected since ", "pruned", since)
 		}
 	}
-	restorable := d.selectStored(i, s.tagged, s.pruned)
+	restorable := d.selectStored(i, slices.Concat(t.tags.Tagged(), t.tags.Pruned()))
 	for _, v := range newestFirst(s.pruned) {
 		since := t.record.Pruned[v]
 		a := d.action(i, v)
@@ -38,6 +38,8 @@ func (d *decider) pruneTarget(i int, wanted map[provider.Version]selected) {
 		_, isWanted := wanted[v] // for example, the version is too young to be restored
 		switch {
 		case d.prune == nil, isWanted, s.tagged[v], s.pending[v], d.isDenied(i, v):
+		case restorable[v] && slices.Contains(d.versions, v):
+			d.add(a, Hold, "selected until its successor arrives")
 		case restorable[v]:
 			d.add(a, Hold, "selected, but the origin registry doesn't list it")
 		case !isPlausible(since, d.now):
@@ -80,12 +82,12 @@ func isPlausible(date, now time.Time) bool { return date.After(oldest) && !date.
 // unselected returns the existing versions of a target that can be removed. Such a
 // version is neither denied, nor pending, nor one of the previous versions to keep. No
 // requirement selects it from the origin's versions or from the versions that the
-// target will have after this run.
+// target has before this run.
 func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[provider.Version]bool {
 	s := d.states[i]
-	// Versions that the target doesn't have yet don't displace existing versions.
-	// Versions that the origin has withdrawn remain selected.
-	selected := d.selectStored(i, s.tagged)
+	// Versions that the target doesn't have yet don't displace existing versions, because
+	// a gate can hold them. Versions that the origin has withdrawn remain selected.
+	selected := d.selectStored(i, d.targets[i].tags.Tagged())
 	for v, w := range wanted {
 		if w.Held == nil && w.Err == nil && !d.isDenied(i, v) {
 			selected[v] = true
@@ -109,10 +111,10 @@ func (d *decider) unselected(i int, wanted map[provider.Version]selected) map[pr
 	return unselected
 }
 
-// selectStored returns the versions that the requirements select from the given sets.
-// It ignores the origin's version list and the age of versions.
-func (d *decider) selectStored(i int, sets ...map[provider.Version]bool) map[provider.Version]bool {
-	stored := slices.DeleteFunc(newestFirst(sets...), func(v provider.Version) bool { return d.isDenied(i, v) })
+// selectStored returns the versions that the requirements select from the stored
+// versions. It ignores the origin's version list and the age of versions.
+func (d *decider) selectStored(i int, stored []provider.Version) map[provider.Version]bool {
+	stored = slices.DeleteFunc(slices.Clone(stored), func(v provider.Version) bool { return d.isDenied(i, v) })
 	selected := map[provider.Version]bool{}
 	for _, r := range d.wanted.Requirements {
 		if _, exact := d.wanted.exact(r); exact || d.wanted.Settings.None {

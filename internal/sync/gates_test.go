@@ -35,6 +35,25 @@ func (m *mirrored) gate(t *testing.T) (decide func(answer string)) {
 	}
 }
 
+// applyGated plans and applies, and describes the results. Unlike apply, it permits that
+// a gate prevents actions.
+func (m *mirrored) applyGated(t *testing.T) string {
+	t.Helper()
+	p, o := m.plan(t)
+	var got []string
+	o.OnResult = func(r sync.Result) {
+		line := fmt.Sprintf("%s %s %s", r.Action.Kind, r.Action.Target, r.Action.Tag)
+		if r.Err != nil {
+			line += " failed"
+		}
+		got = append(got, line)
+	}
+	if err := p.Apply(t.Context(), o); err != nil {
+		t.Error(err)
+	}
+	return strings.Join(got, ", ")
+}
+
 // TestApplyGates checks that the decisions of gates apply to all targets, and that a
 // release whose gate fails isn't copied to other targets.
 func TestApplyGates(t *testing.T) {
@@ -49,23 +68,41 @@ func TestApplyGates(t *testing.T) {
 		m.publish(t, "rocket", "1.0.0")
 		m.want(t, "rocket", sync.Settings{Latest: 1})
 		m.gate(t)(answer)
-		p, o := m.plan(t)
-		var got []string
-		o.OnResult = func(r sync.Result) {
-			line := fmt.Sprintf("%s %s %s", r.Action.Kind, r.Action.Target, r.Action.Tag)
-			if r.Err != nil {
-				line += " failed"
-			}
-			got = append(got, line)
-		}
-		if err := p.Apply(t.Context(), o); err != nil {
-			t.Error(err)
-		}
-		if diff := cmp.Diff(want.results, strings.Join(got, ", ")); diff != "" {
+		if diff := cmp.Diff(want.results, m.applyGated(t)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", answer, diff)
 		}
 		if got := m.tags(t, "main/rocket") + ", " + m.tags(t, "dr/rocket"); got != want.main+", "+want.dr {
 			t.Errorf("%s: tags %s", answer, got)
 		}
 	}
+}
+
+// TestApplyKeepsPredecessors checks that versions that a gate holds don't displace the
+// existing versions, no matter how often sync runs.
+func TestApplyKeepsPredecessors(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main, sync.Target{Name: "dr", From: "main"})
+	m.publish(t, "rocket", "1.0.0", "1.1.0")
+	m.want(t, "rocket", sync.Settings{Latest: 2})
+	m.declaration.Prune = &sync.Prune{Delete: true, KeepFor: day, MaxDelete: 20}
+	decide := m.gate(t)
+	decide(`{"verdict":"allow"}`)
+	m.expect(t, "mirror main 1.1.0, copy dr 1.1.0, mirror main 1.0.0, copy dr 1.0.0")
+	decide(`{"verdict":"hold","reason":"no owner"}`)
+	m.publish(t, "rocket", "1.2.0", "1.3.0")
+	m.source = nil
+	run := func(want string) {
+		t.Helper()
+		m.now = m.now.Add(day)
+		if got := m.applyGated(t); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	run("stage main pending-1.3.0, hold dr 1.3.0, stage main pending-1.2.0, hold dr 1.2.0")
+	for range 3 {
+		run("pending main pending-1.3.0, hold dr 1.3.0, pending main pending-1.2.0, hold dr 1.2.0")
+	}
+	decide(`{"verdict":"allow"}`)
+	run("mirror main 1.3.0, copy dr 1.3.0, mirror main 1.2.0, copy dr 1.2.0")
+	run("mark main 1.1.0, mark dr 1.1.0, mark main 1.0.0, mark dr 1.0.0")
 }
