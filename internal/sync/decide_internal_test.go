@@ -292,7 +292,8 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestShardPart checks that the limits of all shards add up to the limit of the declaration.
+// TestShardPart checks that the limits of all shards add up to the limit of the
+// declaration, and that each shard can remove at least one version.
 func TestShardPart(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []int{0, 1, 7, 20} {
@@ -300,12 +301,19 @@ func TestShardPart(t *testing.T) {
 			t.Errorf("%d without shards", got)
 		}
 		for count := 1; count <= 24; count++ {
-			sum := 0
-			for i := 1; i <= count; i++ {
-				sum += Shard{i, count}.part(limit)
+			sum, want := 0, limit
+			if limit > 0 {
+				want = max(limit, count)
 			}
-			if sum != limit {
-				t.Errorf("%d shards: %d, want %d", count, sum, limit)
+			for i := 1; i <= count; i++ {
+				part := Shard{i, count}.part(limit)
+				if part == 0 && limit > 0 {
+					t.Errorf("shard %d/%d can never remove versions, although the limit is %d", i, count, limit)
+				}
+				sum += part
+			}
+			if sum != want {
+				t.Errorf("%d shards: %d, want %d", count, sum, want)
 			}
 		}
 	}

@@ -192,14 +192,15 @@ func (k Kind) phase() int {
 }
 
 // part returns a shard's share of a limit. The shares of all shards add up to the
-// limit.
+// limit, unless there are more shards than that. Each share is at least 1, because
+// otherwise some shards would never deny or remove anything.
 func (s Shard) part(limit int) int {
-	if s.Count <= 1 {
+	if s.Count <= 1 || limit == 0 {
 		return limit
 	}
 	part := limit / s.Count
 	if s.Index <= limit%s.Count {
 		part++
 	}
-	return part
+	return max(part, 1)
 }

@@ -102,6 +102,7 @@ type Prune struct {
 	// deletion.
 	KeepFor time.Duration
 	// MaxDelete is the maximum number of releases that one run prunes, deletes, or denies.
+	// Shards share it, with at least 1 per shard.
 	MaxDelete int
 }
 

@@ -124,6 +124,37 @@ func TestShards(t *testing.T) {
 	}
 }
 
+// TestShardsDeny checks that deny blocks apply in all shards, even if there are more
+// shards than max_delete permits removals.
+func TestShardsDeny(t *testing.T) {
+	t.Parallel()
+	m := newMirrored(t, main)
+	types := []string{"rocket", "comet", "moon", "star"}
+	for _, typ := range types {
+		m.publish(t, typ, "1.0.0")
+		m.want(t, typ, sync.Settings{})
+	}
+	m.apply(t)
+	m.deny(t, "1.0.0")
+	m.declaration.Prune = &sync.Prune{MaxDelete: 1}
+	for range types { // because a shard can contain all providers
+		for i := 1; i <= 4; i++ {
+			o := m.options()
+			o.Shard = sync.Shard{Index: i, Count: 4}
+			p, err := sync.NewPlan(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			applied(t, p, o)
+		}
+	}
+	for _, typ := range types {
+		if got := m.tags(t, "main/"+typ); got != "denied-1.0.0" {
+			t.Errorf("%s has the tags %s", typ, got)
+		}
+	}
+}
+
 // TestShardGolden checks that later versions of tofu-oci select the same shards,
 // because the shards of one run can use different versions of tofu-oci.
 func TestShardGolden(t *testing.T) {
