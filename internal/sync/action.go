@@ -91,6 +91,9 @@ type Action struct {
 	Conflicts []string `json:"conflicts,omitempty"`
 	// Err is the reason for an action of the kind [Fail].
 	Err error `json:"-"`
+	// repeated reports whether an earlier run has recorded the denial, but the version's
+	// tag still exists.
+	repeated bool
 }
 
 // Result is the outcome of an action.

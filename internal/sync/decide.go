@@ -150,7 +150,7 @@ func (d *decider) decideTarget(i int) {
 			if !s.tagged[v] {
 				a.Tag = artifact.PendingTag(v)
 			}
-			a.Locked = d.lockedBy(v)
+			a.Locked, a.repeated = d.lockedBy(v), s.denied[v]
 			d.add(a, Deny, block.Position+": "+block.Reason)
 			s.changed[v] = true
 		}
@@ -162,7 +162,7 @@ func (d *decider) decideTarget(i int) {
 			continue
 		}
 		a := d.action(i, v)
-		a.Source, a.Locked = d.targets[source].repository, d.lockedBy(v)
+		a.Source, a.Locked, a.repeated = d.targets[source].repository, d.lockedBy(v), s.denied[v]
 		d.add(a, Deny, fmt.Sprintf("denied in target %q", d.targets[source].name))
 		s.changed[v], s.denied[v] = true, true
 	}

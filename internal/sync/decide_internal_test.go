@@ -234,6 +234,10 @@ func TestDecide(t *testing.T) {
 		"only denials if nothing is selected": {requirements: []string{}, settings: nothing, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-0.9.0", copy: has("1.0.0"), deny: "1.0.0", unselected: "2.0.0:90d", pruned: "0.9.0:90d", prune: keep(0),
 			want: "deny main 1.0.0, deny dr 1.0.0"},
 		"denials of what nothing selects need tags": {requirements: []string{}, settings: nothing, main: "1.0.0", unlisted: true, deny: "1.0.0", want: "fail main"},
+		"a repeated denial doesn't count": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 denied-2.0.0 1.0.0", deny: "< 3", prune: few, unchanged: 1,
+			want: "deny main 2.0.0, deny main 1.0.0"}, // a registry that doesn't delete tags would otherwise keep 1.0.0 forever
+		"a repeated denial of the source doesn't count": {settings: copies, origin: "2.0.0", main: "denied-2.0.0 denied-1.0.0", copy: has("2.0.0 denied-2.0.0 1.0.0"), prune: few,
+			want: "deny dr 2.0.0, deny dr 1.0.0"},
 		"denials come first": {settings: newest, origin: "3.0.0", main: "3.0.0 2.0.0 1.0.0", deny: "1.0.0", unselected: "2.0.0:90d", prune: few, unchanged: 1,
 			want: "hold main 2.0.0, deny main 1.0.0"},
 	} {

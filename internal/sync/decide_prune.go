@@ -160,6 +160,7 @@ func applyRunLimits(actions []Action, d *Declaration, s Shard, problems bool, or
 				a.Kind, a.Reason = Hold, a.Reason+"; nothing is denied or removed, because a sources file or lock file could not be read"
 			case originFailed && k != Deny:
 				a.Kind, a.Reason = Hold, a.Reason+"; nothing is removed, because the releases of a provider are unknown"
+			case a.repeated: // if the registry doesn't delete tags, each run repeats the denial
 			case left == 0:
 				a.Kind, a.Reason = Hold, a.Reason+"; max_delete has been reached"
 			default:
