@@ -30,6 +30,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/lockfile"
 	"github.com/tofu-oci/tofu-oci/pkg/mirror"
+	"github.com/tofu-oci/tofu-oci/pkg/module"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/pull"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
@@ -200,6 +201,7 @@ var hints = []struct {
 	{fromProduct(anywhere, hasCredentials, hasStatus(http.StatusForbidden)), "grant this account access to the repository, or log in with a different one; some registries return the same error if the repository doesn't exist"},
 	{fromProduct(anywhere, hasCredentials), "log in with a user name and a password: tofu-oci login REGISTRY"},
 	{fromProduct(anywhere, isDenied), "log in to the registry: tofu-oci login REGISTRY; some registries return the same error if the repository doesn't exist"},
+	{errorIs(module.ErrNotCheckedOut), "to get the missing content, run git submodule update --init --recursive and git lfs pull; to omit it, list it in .terraformignore"},
 	{errorIs(git.ErrIncomplete), "to mirror the package without this content, use --allow-incomplete"},
 	{errorIs(git.ErrAccess), "configure a git credential helper for HTTPS or a key for SSH, because git does not prompt here; to check access, run git ls-remote"},
 	{errorIs(origin.ErrToken), "renew or correct the token, or grant it access to the provider"},

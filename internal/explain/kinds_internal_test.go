@@ -60,6 +60,7 @@ var exported = map[string]struct {
 	"access.ErrNoToken":                 {access.ErrNoToken, provider.Denied},
 	"access.ErrUnavailable":             {access.ErrUnavailable, provider.Transient},
 	"repository.DeniedError":            {&repository.DeniedError{}, provider.Conflict},
+	"module.ErrNotCheckedOut":           {module.ErrNotCheckedOut, provider.Refused},
 	"approval.ErrIncomplete":            {approval.ErrIncomplete, provider.Refused},
 	"approval.ErrPendingKept":           {approval.ErrPendingKept, provider.Refused},
 	"lock.ErrIncomplete":                {lock.ErrIncomplete, provider.Refused},

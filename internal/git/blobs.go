@@ -12,9 +12,9 @@ import (
 	"github.com/tofu-oci/tofu-oci/internal/atomicfile"
 )
 
-// lfsPrefix is the start of every LFS pointer. See
+// LFSPrefix is the start of every LFS pointer. See
 // https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md.
-const lfsPrefix = "version https://git-lfs.github.com/spec/"
+const LFSPrefix = "version https://git-lfs.github.com/spec/"
 
 // blobs is a temporary file with the contents of a tree. It maps object IDs to offsets
 // in the file.

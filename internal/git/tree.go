@@ -125,7 +125,7 @@ func (t tree) packed(b blobs, o Options) ([]File, error) {
 			if path.Base(name) == ".gitmodules" && !o.AllowIncomplete {
 				return nil, fmt.Errorf("%w: the commit contains %s, but submodules are not fetched", ErrIncomplete, name)
 			}
-			if !o.AllowIncomplete && b.startsWith(e, lfsPrefix) {
+			if !o.AllowIncomplete && b.startsWith(e, LFSPrefix) {
 				return nil, fmt.Errorf("%w: %q is a Git LFS pointer, but LFS content is not fetched", ErrIncomplete, name)
 			}
 			files = append(files, File{Path: name, Executable: e.mode == modeExecutable, Size: e.size, Open: func(context.Context) (io.ReadCloser, error) {

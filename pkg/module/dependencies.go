@@ -91,6 +91,9 @@ type packageKey struct {
 	url, ref string
 	// isWrapped reports whether the location ends in //*.
 	isWrapped bool
+	// allowIncomplete is set for the packages of direct calls, which can lack files that
+	// the package of a registry module must have.
+	allowIncomplete bool
 }
 
 // scratchPackage is a fetched package in a temporary directory.
@@ -234,22 +237,22 @@ func (c *Dependencies) fetch(ctx context.Context, call configuration.Call) (fetc
 // unpack fetches a package into a separate directory, unless the package has already
 // been fetched. It returns the package and the subdirectory of the module.
 func (c *Dependencies) unpack(ctx context.Context, l location, o MirrorOptions) (p scratchPackage, subdir string, err error) {
-	p, known := c.packages[l.key()]
+	p, known := c.packages[l.key(o)]
 	if !known {
 		if p, err = c.add(ctx, l, o); err != nil {
 			return p, "", err
 		}
-		c.packages[l.key()] = p
+		c.packages[l.key(o)] = p
 	}
 	subdir, err = l.directory(p.fetched)
 	return p, subdir, err
 }
 
-func (l location) key() packageKey {
+func (l location) key(o MirrorOptions) packageKey {
 	if l.stored != nil {
 		return packageKey{url: "stored:" + l.stored.String(), ref: l.ref}
 	}
-	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*"}
+	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*", allowIncomplete: o.AllowIncomplete}
 	k.registry.Source = ""
 	return k
 }
@@ -287,12 +290,12 @@ func (c *Dependencies) add(ctx context.Context, l location, o MirrorOptions) (p 
 	return p, err
 }
 
-// find returns a package if it was already fetched.
-func (c *Dependencies) find(l location) (f fetched, isFetched bool) {
+// find returns a package if it was already fetched with the same options.
+func (c *Dependencies) find(l location, o MirrorOptions) (f fetched, isFetched bool) {
 	if c == nil {
 		return f, false
 	}
-	p, isFetched := c.packages[l.key()]
+	p, isFetched := c.packages[l.key(o)]
 	f, f.close = p.fetched, func() {}
 	return f, isFetched
 }

@@ -222,6 +222,24 @@ func TestDependenciesOutsideRegistries(t *testing.T) { //nolint:tparallel // the
 	}
 }
 
+// TestIncompleteDependency checks that a registry module is rejected if its package would be
+// incomplete, even if a direct call has already fetched the incomplete package.
+func TestIncompleteDependency(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.commit(t, "v1.0.0", map[string]string{"main.tf": "", ".gitmodules": "[submodule]\n"})
+	w.add("1.0.0", "git::https://HOST/git/vpc.git?ref=v1.0.0")
+	const direct, registry = "module \"a\" {\n source = \"git::https://HOST/git/vpc.git?ref=v1.0.0\"\n}\n", "module \"b\" {\n source = \"HOST/acme/vpc/aws\"\n}\n"
+	for _, text := range []string{registry, direct + registry, registry + direct} {
+		if _, _, _, _, err := w.dependencies(t, module.DependencyOptions{}, w.root(t, text)); err == nil || !strings.Contains(err.Error(), "the package would be incomplete") {
+			t.Errorf("got %v", err)
+		}
+		if _, modules, _, _, err := w.dependencies(t, module.DependencyOptions{AllowIncomplete: true}, w.root(t, text)); err != nil || len(modules) != 1 {
+			t.Errorf("got %v, %v", modules, err)
+		}
+	}
+}
+
 // TestDependenciesRefused checks hostile and broken module trees.
 func TestDependenciesRefused(t *testing.T) { //nolint:tparallel // the server counts requests
 	t.Parallel()

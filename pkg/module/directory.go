@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tofu-oci/tofu-oci/internal/bounded"
+	"github.com/tofu-oci/tofu-oci/internal/git"
 	"github.com/tofu-oci/tofu-oci/internal/opentofu/configuration"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 )
@@ -48,7 +49,8 @@ func (d Directory) Version() (provider.Version, error) {
 // excludes version control directories, .terraform, state files, lock files, and the
 // files that .terraformignore specifies. In a Git work tree, it also excludes untracked
 // files, which can contain secrets. Modes and line endings come from Git's index, so
-// that packages are identical on all systems.
+// that packages are identical on all systems. If a submodule or the content of a Git LFS
+// file is missing, the error is [ErrNotCheckedOut].
 //
 // A link to a file or directory within dir is packed as a copy of its target.
 // ReadDirectory rejects other links.
@@ -84,6 +86,9 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	if err != nil {
 		return d, err
 	}
+	if err := r.checkSubmodules(); err != nil {
+		return d, err
+	}
 	d.Untracked = r.untracked
 	if d.Files, err = expandLinks(r.files, r.links); err != nil {
 		return d, err
@@ -112,6 +117,19 @@ func ReadDirectory(ctx context.Context, dir string) (d Directory, err error) {
 	}
 	d.Versions = provider.NewestFirst(d.Versions)
 	return d, err
+}
+
+// ErrNotCheckedOut is returned if a work tree lacks files that its commit refers to.
+var ErrNotCheckedOut = provider.Errorf(provider.Refused, "the package would be incomplete")
+
+// checkSubmodules returns an error if a submodule is missing, unless it is ignored.
+func (r *reader) checkSubmodules() error {
+	for _, name := range r.tree.missing {
+		if !r.ignored.ignores(path.Join(name, "main.tf")) {
+			return fmt.Errorf("%w: the submodule %s is not checked out", ErrNotCheckedOut, name)
+		}
+	}
+	return nil
 }
 
 // checkNested checks that the modules in the "modules" directory can be parsed. If the
@@ -212,6 +230,9 @@ func (r *reader) addFile(name, file string) error {
 	indexed, isTracked := r.tree.files[name]
 	if isTracked {
 		f.Executable = indexed.isExecutable
+		if err := checkPointer(name, file, info.Size()); err != nil {
+			return err
+		}
 	}
 	if indexed.hasCRLF {
 		content, err := bounded.ReadFile(file, maxBuffered)
@@ -224,4 +245,17 @@ func (r *reader) addFile(name, file string) error {
 	}
 	r.files = append(r.files, f)
 	return nil
+}
+
+// checkPointer returns an error if a file is a Git LFS pointer, which is smaller than 1 KiB.
+func checkPointer(name, file string, size int64) error {
+	const limit = 1 << 10
+	if size >= limit {
+		return nil
+	}
+	content, err := bounded.ReadFile(file, limit)
+	if err == nil && bytes.HasPrefix(content, []byte(git.LFSPrefix)) {
+		err = fmt.Errorf("%w: %q is a Git LFS pointer", ErrNotCheckedOut, name)
+	}
+	return err
 }

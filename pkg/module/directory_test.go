@@ -1,6 +1,7 @@
 package module_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -204,6 +205,81 @@ func TestReadUntrackedDirectory(t *testing.T) {
 	if diff := cmp.Diff([]string{"main.tf", "modules/sub/main.tf"}, paths(d)); diff != "" || err != nil || len(d.Untracked) != 0 {
 		t.Errorf("%v, untracked %v, files (-want +got):\n%s", err, d.Untracked, diff)
 	}
+}
+
+// TestReadSubmodules checks that untracked files of submodules are not packed, even if the
+// submodule ignores them, and that a modified submodule makes the directory modified.
+func TestReadSubmodules(t *testing.T) {
+	t.Parallel()
+	dir := writeFiles(t, map[string]string{"main.tf": ""})
+	git(t, dir, "init", "--quiet")
+	inner, sub := filepath.Join(dir, "modules", "sub", "inner"), filepath.Join(dir, "modules", "sub")
+	for _, at := range []struct{ path, tracked string }{{inner, "a.tf"}, {sub, "main.tf"}} {
+		git(t, dir, "init", "--quiet", at.path)
+		for name, content := range map[string]string{at.tracked: "", ".gitignore": "*.tfvars\n", "prod.auto.tfvars": "secret", "new": ""} {
+			if err := os.WriteFile(filepath.Join(at.path, name), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		git(t, at.path, "add", at.tracked, ".gitignore")
+		if at.path == sub {
+			git(t, sub, "update-index", "--add", "--cacheinfo", "160000,"+git(t, inner, "rev-parse", "HEAD")+",inner")
+		}
+		git(t, at.path, "commit", "--quiet", "-m", "first")
+	}
+	git(t, dir, "add", "main.tf")
+	git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, sub, "rev-parse", "HEAD")+",modules/sub")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	git(t, dir, "tag", "v1.0.0")
+	read := func(wantModified bool) module.Directory {
+		t.Helper()
+		d, err := module.ReadDirectory(t.Context(), dir)
+		if err != nil || (d.Revision == "") != wantModified || (len(d.Versions) == 0) != wantModified {
+			t.Errorf("revision %q, versions %v, %v", d.Revision, d.Versions, err)
+		}
+		return d
+	}
+	d := read(false)
+	if diff := cmp.Diff([]string{"main.tf", "modules/sub/.gitignore", "modules/sub/inner/.gitignore", "modules/sub/inner/a.tf", "modules/sub/main.tf"}, paths(d)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"modules/sub/inner/new", "modules/sub/inner/prod.auto.tfvars", "modules/sub/new", "modules/sub/prod.auto.tfvars"}, d.Untracked); diff != "" {
+		t.Errorf("untracked files (-want +got):\n%s", diff)
+	}
+	// A modified file, and another commit, of a submodule.
+	if err := os.WriteFile(filepath.Join(inner, "a.tf"), []byte("# 2"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	read(true)
+	git(t, inner, "commit", "--quiet", "-a", "-m", "second")
+	read(true)
+}
+
+// TestReadNotCheckedOut checks that a package without the files of a submodule, or with an
+// LFS pointer, is rejected unless the missing files are ignored.
+func TestReadNotCheckedOut(t *testing.T) {
+	t.Parallel()
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n"
+	dir := writeFiles(t, map[string]string{"main.tf": "", "files/logo.png": pointer, "sub/.gitkeep": ""})
+	git(t, dir, "init", "--quiet")
+	git(t, dir, "add", "main.tf")
+	git(t, dir, "commit", "--quiet", "-m", "first")
+	git(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+git(t, dir, "rev-parse", "HEAD")+",sub")
+	read := func(ignored, want string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, ".terraformignore"), []byte(ignored), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := module.ReadDirectory(t.Context(), dir)
+		if want == "" && err != nil || want != "" && (!errors.Is(err, module.ErrNotCheckedOut) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("with %q: %v", ignored, err)
+		}
+	}
+	read("", "submodule sub is not checked out")
+	read("sub/\n", "")
+	git(t, dir, "add", "files")
+	read("sub/\n", `"files/logo.png" is a Git LFS pointer`)
+	read("sub/\n*.png\n", "")
 }
 
 // TestIgnoreRules compares the files that patterns leave in a package.

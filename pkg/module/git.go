@@ -3,8 +3,10 @@ package module
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,11 +22,11 @@ const maxGitOutput = 64 << 20
 // workTree describes a directory in a git work tree.
 type workTree struct {
 	dir string
-	// files maps the paths of the tracked files to their entries in the index. It is
-	// empty outside work trees.
+	// files maps the paths of the tracked files, including those of submodules, to their
+	// entries in the index. It is empty outside work trees.
 	files map[string]indexEntry
-	// submodules contains the paths of submodules, whose files are in other indexes.
-	submodules []string
+	// missing contains the paths of the submodules that are not checked out.
+	missing []string
 	// commit is the current commit. It is empty if the repository has no commits.
 	commit string
 	// modified reports whether tracked files differ from the commit, or can't be
@@ -40,8 +42,8 @@ type indexEntry struct {
 	hasCRLF bool
 }
 
-// openWorkTree reads git's index. If the directory is not in a work tree, or git is not
-// installed, it returns the zero value.
+// openWorkTree reads git's index and the indexes of submodules. If the directory is not
+// in a work tree, or git is not installed, it returns the zero value.
 func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 	if !isInWorkTree(dir) {
 		return t, nil
@@ -61,7 +63,9 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 			continue
 		}
 		if strings.HasPrefix(parts[0], "160000 ") {
-			t.submodules = append(t.submodules, parts[2])
+			if err := t.addSubmodule(ctx, parts[2]); err != nil {
+				return t, err
+			}
 			continue
 		}
 		t.files[parts[2]] = indexEntry{
@@ -72,21 +76,43 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 	if t.commit, err = t.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil {
 		return t, nil //nolint:nilerr // the repository has no commits yet
 	}
+	if t.modified {
+		return t, nil
+	}
 	if t.modified, err = t.hasFilters(ctx); t.modified || err != nil {
 		return t, err
 	}
-	changes, err := t.git(ctx, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules", "--", ".")
+	changes, err := t.git(ctx, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty", "--", ".")
 	t.modified = changes != ""
 	return t, err
+}
+
+// addSubmodule adds the files of a submodule. git's own functions for submodules are not
+// used, because they would obey the configuration of the submodule.
+func (t *workTree) addSubmodule(ctx context.Context, name string) error {
+	dir := filepath.Join(t.dir, filepath.FromSlash(name))
+	// The index can come from an unpacked archive, so the path must not lead elsewhere.
+	resolved, err := filepath.EvalSymlinks(dir)
+	if _, missing := os.Lstat(filepath.Join(dir, ".git")); missing != nil || err != nil || resolved != dir || name == "." || !fs.ValidPath(name) {
+		t.missing = append(t.missing, name)
+		return nil
+	}
+	sub, err := openWorkTree(ctx, dir)
+	for file, entry := range sub.files {
+		t.files[path.Join(name, file)] = entry
+	}
+	for _, dir := range sub.missing {
+		t.missing = append(t.missing, path.Join(name, dir))
+	}
+	t.modified = t.modified || sub.modified
+	return err
 }
 
 // isUntracked reports whether git doesn't track a file. If git tracks no file of the
 // directory, the directory is not part of a repository, even if a parent is.
 func (t workTree) isUntracked(name string) bool {
-	if _, isTracked := t.files[name]; isTracked || len(t.files) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(t.submodules, func(dir string) bool { return strings.HasPrefix(name, dir+"/") })
+	_, isTracked := t.files[name]
+	return !isTracked && len(t.files) > 0
 }
 
 // hasFilters reports whether the repository's configuration contains filters, or

@@ -94,7 +94,7 @@ func (o MirrorOptions) mirrorOne(ctx context.Context, from *origin.Modules, repo
 		artifact.AnnotationModule: a.String(), artifact.AnnotationModuleOrigin: l.origin(),
 	}}
 	// 2. Skip a package that the repository already has.
-	f, isFetched := o.Dependencies.find(l)
+	f, isFetched := o.Dependencies.find(l, o)
 	if l.isGit {
 		commit := f.commit
 		if !isFetched {
