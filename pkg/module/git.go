@@ -91,9 +91,7 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 // used, because they would obey the configuration of the submodule.
 func (t *workTree) addSubmodule(ctx context.Context, name string) error {
 	dir := filepath.Join(t.dir, filepath.FromSlash(name))
-	// The index can come from an unpacked archive, so the path must not lead elsewhere.
-	resolved, err := filepath.EvalSymlinks(dir)
-	if _, missing := os.Lstat(filepath.Join(dir, ".git")); missing != nil || err != nil || resolved != dir || name == "." || !fs.ValidPath(name) {
+	if !fs.ValidPath(name) || name == "." || !isRepository(dir) {
 		t.missing = append(t.missing, name)
 		return nil
 	}
@@ -101,16 +99,26 @@ func (t *workTree) addSubmodule(ctx context.Context, name string) error {
 	for file, entry := range sub.files {
 		t.files[path.Join(name, file)] = entry
 	}
-	for _, dir := range sub.missing {
-		t.missing = append(t.missing, path.Join(name, dir))
+	for _, missing := range sub.missing {
+		t.missing = append(t.missing, path.Join(name, missing))
 	}
 	t.modified = t.modified || sub.modified
 	return err
 }
 
+// isRepository reports whether dir contains .git. It returns false if dir contains links,
+// because an index from an unpacked archive could lead to other repositories.
+func isRepository(dir string) bool {
+	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
+		return false
+	}
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
+}
+
 // isUntracked reports whether git doesn't track a file. If git tracks no file of the
 // directory, the directory is not part of a repository, even if a parent is.
-func (t workTree) isUntracked(name string) bool {
+func (t *workTree) isUntracked(name string) bool {
 	_, isTracked := t.files[name]
 	return !isTracked && len(t.files) > 0
 }
@@ -119,7 +127,7 @@ func (t workTree) isUntracked(name string) bool {
 // extensions that the user's Git LFS filter starts. git runs these programs to compare
 // files with a commit. The user might not have reviewed the programs, for example if
 // the repository comes from an unpacked archive.
-func (t workTree) hasFilters(ctx context.Context) (bool, error) {
+func (t *workTree) hasFilters(ctx context.Context) (bool, error) {
 	list, err := t.git(ctx, "config", "--list", "--name-only", "--show-scope")
 	for line := range strings.Lines(list) {
 		scope, name, _ := strings.Cut(strings.ToLower(line), "\t")
@@ -165,7 +173,7 @@ var gitTimeout = time.Minute
 
 // git runs git in the directory and returns its output without leading and trailing
 // white space. It prevents git from running programs and from fetching missing objects.
-func (t workTree) git(ctx context.Context, args ...string) (string, error) {
+func (t *workTree) git(ctx context.Context, args ...string) (string, error) {
 	words := []string{"git", "--no-pager"}
 	for _, setting := range overrides {
 		words = append(words, "-c", setting)
@@ -194,7 +202,7 @@ func settingVariables() (names []string) {
 // tags returns the tags of the commit that apply to the directory, without the prefix
 // of the directory. For example, if the directory is modules/vpc, the tag
 // "modules/vpc/v1.2.0" results in "v1.2.0".
-func (t workTree) tags(ctx context.Context) ([]string, error) {
+func (t *workTree) tags(ctx context.Context) ([]string, error) {
 	prefix, err := t.git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
 		return nil, err
