@@ -49,7 +49,7 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 		return t, nil
 	}
 	if _, err := exec.LookPath("git"); err != nil {
-		return t, nil //nolint:nilerr // the file system is used instead
+		return t, nil // the file system is used instead
 	}
 	t = workTree{dir: dir, files: map[string]indexEntry{}}
 	list, err := t.git(ctx, "ls-files", "-z", "--stage", "--eol")
@@ -74,7 +74,7 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 		}
 	}
 	if t.commit, err = t.git(ctx, "rev-parse", "--quiet", "--verify", "HEAD"); err != nil {
-		return t, nil //nolint:nilerr // the repository has no commits yet
+		return t, nil // the repository has no commits yet
 	}
 	if t.modified {
 		return t, nil
