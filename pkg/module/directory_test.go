@@ -253,6 +253,15 @@ func TestReadSubmodules(t *testing.T) {
 	read(true)
 	git(t, inner, "commit", "--quiet", "-a", "-m", "second")
 	read(true)
+	// A submodule without a commit is modified, and one without an index is missing.
+	git(t, sub, "update-ref", "-d", "HEAD")
+	read(true)
+	if err := os.Remove(filepath.Join(sub, ".git", "index")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := module.ReadDirectory(t.Context(), dir); !errors.Is(err, module.ErrNotCheckedOut) {
+		t.Errorf("without an index: %v", err)
+	}
 }
 
 // TestReadNotCheckedOut checks that a package without the files of a submodule, or with an
@@ -280,6 +289,26 @@ func TestReadNotCheckedOut(t *testing.T) {
 	git(t, dir, "add", "files")
 	read("sub/\n", `"files/logo.png" is a Git LFS pointer`)
 	read("sub/\n*.png\n", "")
+}
+
+// TestReadUncompared checks that a directory has no revision if Git doesn't compare all
+// tracked files with the commit.
+func TestReadUncompared(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--skip-worktree", "--assume-unchanged"} {
+		dir := writeFiles(t, map[string]string{"main.tf": "", "x.tf": ""})
+		git(t, dir, "init", "--quiet")
+		git(t, dir, "add", "-A")
+		git(t, dir, "commit", "--quiet", "-m", "first")
+		git(t, dir, "tag", "v1.2.0")
+		git(t, dir, "update-index", flag, "x.tf")
+		if err := os.Remove(filepath.Join(dir, "x.tf")); err != nil {
+			t.Fatal(err)
+		}
+		if d, err := module.ReadDirectory(t.Context(), dir); err != nil || d.Revision != "" || len(d.Versions) != 0 {
+			t.Errorf("%s: revision %q, versions %v, %v", flag, d.Revision, d.Versions, err)
+		}
+	}
 }
 
 // TestIgnoreRules compares the files that patterns leave in a package.

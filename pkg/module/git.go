@@ -52,24 +52,28 @@ func openWorkTree(ctx context.Context, dir string) (t workTree, err error) {
 		return t, nil // the file system is used instead
 	}
 	t = workTree{dir: dir, files: map[string]indexEntry{}}
-	list, err := t.git(ctx, "ls-files", "-z", "--stage", "--eol")
+	list, err := t.git(ctx, "ls-files", "-z", "-v", "--stage", "--eol")
 	if err != nil {
 		return t, err
 	}
 	for entry := range strings.SplitSeq(list, "\x00") {
-		// MODE OBJECT STAGE TAB i/EOL w/EOL attr/ATTRIBUTES TAB PATH
+		// STATE MODE OBJECT STAGE TAB i/EOL w/EOL attr/ATTRIBUTES TAB PATH
 		parts := strings.SplitN(entry, "\t", 3)
 		if len(parts) != 3 {
 			continue
 		}
-		if strings.HasPrefix(parts[0], "160000 ") {
+		state, mode, _ := strings.Cut(parts[0], " ")
+		if state != "H" { // git compares neither files outside a sparse checkout nor assume-unchanged files
+			t.modified = true
+		}
+		if strings.HasPrefix(mode, "160000 ") {
 			if err := t.addSubmodule(ctx, parts[2]); err != nil {
 				return t, err
 			}
 			continue
 		}
 		t.files[parts[2]] = indexEntry{
-			isExecutable: strings.HasPrefix(parts[0], "100755 "), isLink: strings.HasPrefix(parts[0], "120000 "),
+			isExecutable: strings.HasPrefix(mode, "100755 "), isLink: strings.HasPrefix(mode, "120000 "),
 			hasCRLF: strings.HasPrefix(parts[1], "i/lf ") && strings.Contains(parts[1], " w/crlf "),
 		}
 	}
@@ -96,18 +100,21 @@ func (t *workTree) addSubmodule(ctx context.Context, name string) error {
 		return nil
 	}
 	sub, err := openWorkTree(ctx, dir)
+	if len(sub.files) == 0 { // for example, after an interrupted clone
+		t.missing = append(t.missing, name)
+	}
 	for file, entry := range sub.files {
 		t.files[path.Join(name, file)] = entry
 	}
 	for _, missing := range sub.missing {
 		t.missing = append(t.missing, path.Join(name, missing))
 	}
-	t.modified = t.modified || sub.modified
+	t.modified = t.modified || sub.modified || sub.commit == ""
 	return err
 }
 
 // isRepository reports whether dir contains .git. It returns false if dir contains links,
-// because an index from an unpacked archive could lead to other repositories.
+// because an index from an unpacked archive could point to other repositories.
 func isRepository(dir string) bool {
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
 		return false
