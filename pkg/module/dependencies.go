@@ -91,7 +91,7 @@ type packageKey struct {
 	url, ref string
 	// isWrapped reports whether the location ends in //*.
 	isWrapped bool
-	// allowIncomplete is set for the packages of direct calls, which can lack files that
+	// allowIncomplete is set for git commits of direct calls, which can lack files that
 	// the package of a registry module must have.
 	allowIncomplete bool
 }
@@ -252,7 +252,7 @@ func (l location) key(o MirrorOptions) packageKey {
 	if l.stored != nil {
 		return packageKey{url: "stored:" + l.stored.String(), ref: l.ref}
 	}
-	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*", allowIncomplete: o.AllowIncomplete}
+	k := packageKey{registry: l.Location, url: l.url.String(), ref: l.ref, isWrapped: l.subdir == "*", allowIncomplete: l.isGit && o.AllowIncomplete}
 	k.registry.Source = ""
 	return k
 }
