@@ -115,6 +115,9 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	}
 	if r.Status == publish.Unchanged {
 		r.Digest = version.Digest
+		if err := p.verifyDenied(ctx, &r, version); err != nil {
+			return r, err
+		}
 		if err := p.record(ctx, &r, version); err != nil {
 			return r, err
 		}
@@ -135,10 +138,7 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 // commit writes the tag of the version. Then it deletes the pending, pruned, or denial
 // tag that the new tag replaces.
 func (p promotion) commit(ctx context.Context, r Result, release provider.Release, pending, version repository.Inspection) (Result, error) {
-	done, err := publish.Commit(ctx, p.repo, publish.Candidate{
-		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
-		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
-	}, func(ctx context.Context) (repository.Inspection, error) {
+	done, err := publish.Commit(ctx, p.repo, p.candidate(r, release, pending, version), func(ctx context.Context) (repository.Inspection, error) {
 		if err := p.record(ctx, &r, pending); err != nil {
 			return repository.Inspection{}, err
 		}
@@ -160,6 +160,30 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 		}
 	}
 	return r, err
+}
+
+func (p promotion) candidate(r Result, release provider.Release, pending, version repository.Inspection) publish.Candidate {
+	return publish.Candidate{
+		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
+		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
+	}
+}
+
+// verifyDenied verifies the signature of a denied version whose tag still exists, and
+// runs the gates, because without its denial, the version is released.
+func (p promotion) verifyDenied(ctx context.Context, r *Result, version repository.Inspection) error {
+	if r.Record == nil {
+		return nil
+	}
+	release, err := p.verify(ctx, r, version)
+	if err != nil || p.options.DryRun || p.options.Gates == nil {
+		return err
+	}
+	held, err := p.options.Gates.Enforce(ctx, p.repo, p.candidate(*r, release, version, version))
+	if err == nil && held != nil {
+		err = held
+	}
+	return err
 }
 
 // confirm writes the tag of a restored version again if the tag is missing. Another run

@@ -287,7 +287,7 @@ func TestPushRequests(t *testing.T) {
 	t.Parallel()
 	registry := registrytest.New(registrytest.Options{})
 	host, client := registrytest.ServeInMemory(t, registry)
-	for _, want := range []int{10, 4} {
+	for _, want := range []int{11, 4} {
 		repo, err := repository.Open(template.Reference{Registry: host, Name: "acme/vpc"}, repository.Options{HTTP: client, PlainHTTP: []string{host}})
 		if err != nil {
 			t.Fatal(err)

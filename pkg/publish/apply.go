@@ -99,17 +99,11 @@ func (j *job) isConcurrent() bool {
 // candidate returns the release for [Commit].
 func (j *job) candidate(f facts, index artifact.Blob, r Result) Candidate {
 	c := Candidate{
-		Action: ActionPublish, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Extended: f.stored, Stage: f.stage, Held: f.held,
+		Action: j.action, Release: r.release.WithDocuments(f.attestations), Index: index, Existing: f.released, Extended: f.stored, Stage: f.stage, Held: f.held,
 		Denial: f.denial, AllowPending: j.policy().overrules, Force: j.options.Force, Replaces: r.Status == Replaced, NoReferrers: j.options.NoReferrers, Gates: j.options.Gates,
 		Signature: r.Verdict, Unattested: f.unattested, Signer: j.recordSigner(),
 	}
 	c.Release.Address, c.Release.Version = j.address, j.version
-	switch {
-	case j.address.IsModule():
-		c.Action = ActionModule
-	case j.can.Published:
-		c.Action = ActionMirror
-	}
 	return c
 }
 

@@ -3,6 +3,7 @@ package publish
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/opencontainers/go-digest"
@@ -73,6 +74,7 @@ type Committed struct {
 //	gates   allow, deny, or hold the release
 //	record  the earlier decisions about the version, and the use of Force
 //	write   the tag
+//	recheck delete the tag if a person has denied the version in the meantime
 //	settle  delete the denial and the pending tag that the release replaces
 //
 // For a denied release, the error is a *[repository.DeniedError]. Commit also returns
@@ -93,6 +95,9 @@ func Commit(ctx context.Context, repo repository.Repository, c Candidate, write 
 	if done.Now, err = write(ctx); err != nil || c.Stage {
 		return done, err
 	}
+	if err := c.recheck(ctx, repo, done.Now); err != nil {
+		return done, err
+	}
 	if s.pending.Exists() && !s.pending.IsDenial() {
 		done.PendingTagError, err = c.dropPending(ctx, repo, done.Now)
 	}
@@ -109,6 +114,21 @@ func (c Candidate) check(ctx context.Context, repo repository.Reader) (s state, 
 		held, err = evaluate(s, c)
 	}
 	return s, held, err
+}
+
+// recheck deletes the tag that was just written if the version has been denied since
+// [Candidate.check], for example while the gates ran. A run that denies a version writes
+// the denial before it looks for the tag, so at least one of the two runs sees the other.
+func (c Candidate) recheck(ctx context.Context, repo repository.Repository, written repository.Inspection) error {
+	record, denied, err := repository.ReadDenial(ctx, repo, c.Release.Version)
+	if err != nil || !denied || c.Denial != nil && c.Denial.Digest == record.Digest {
+		return err
+	}
+	err = repository.Untag(ctx, repo, artifact.Tag(c.Release.Version), written.Digest, repository.Inspection{})
+	if err != nil && !errors.Is(err, repository.ErrTagMoved) {
+		return fmt.Errorf("the version was denied after it had been checked: %w", err)
+	}
+	return &repository.DeniedError{Record: record}
 }
 
 // state is the data about a version in a repository, apart from the version's tag.

@@ -48,7 +48,10 @@ func (p *Publisher) Copy(ctx context.Context, from repository.Reader, to reposit
 	if a.IsModule() {
 		from, repo, tag = repository.ForModuleCopy(ctx, from, repo, v)
 	}
-	c := copying{job{Publisher: p, repo: repo, address: a, version: v, options: o}, from}
+	c := copying{job{Publisher: p, repo: repo, address: a, version: v, options: o, action: ActionCopy}, from}
+	if o.Import {
+		c.action = ActionImport
+	}
 	done, err := c.copy(ctx, done)
 	if err != nil {
 		c.cache.forgetSent(c.repo)
@@ -188,10 +191,6 @@ func (c *copying) commit(ctx context.Context, f *facts, t repository.Tagging, v 
 	for {
 		f.released = t.Existing
 		candidate := c.candidate(*f, t.Release.Root(), r)
-		candidate.Action = ActionCopy
-		if c.options.Import {
-			candidate.Action = ActionImport
-		}
 		if c.options.DryRun {
 			_, held, err := candidate.check(ctx, c.repo)
 			if held != nil && !f.stage {

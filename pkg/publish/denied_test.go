@@ -1,6 +1,7 @@
 package publish_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -56,6 +57,78 @@ func TestDenied(t *testing.T) {
 			t.Errorf("unexpected requests to the origin: %v", requests)
 		}
 		w.wantCopy(t, from, to, publish.Created, publish.Options{Force: true})
+	})
+}
+
+// TestDeniedDuringGate checks that a version that is denied while a gate runs doesn't keep
+// its tag, although the denial has already deleted the pending tag.
+func TestDeniedDuringGate(t *testing.T) {
+	t.Parallel()
+	for name, flow := range map[string]func(*world, *target, publish.Gates) error{
+		"mirror": func(w *world, to *target, g publish.Gates) error {
+			_, err := w.run(t, to, publish.Options{Gates: g})
+			return err
+		},
+		"promote": func(w *world, to *target, g publish.Gates) error {
+			_, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, approval.PromoteOptions{Gates: g})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+				w.stage(t, to, publish.Created, pendingTag, publish.Options{})
+				wantDenied(t, flow(w, to, testGate(func() error {
+					w.denyAsIs(t, to)
+					return nil
+				})))
+				if to.digest(t) != "" {
+					t.Error("the denied version has its tag")
+				}
+			})
+		})
+	}
+}
+
+// testGate is a gate that runs for every release. If it returns nil, it allows the release.
+type testGate func() error
+
+func (testGate) Decides(publish.Candidate) bool { return true }
+
+func (g testGate) Enforce(context.Context, repository.Repository, publish.Candidate) (*publish.HeldError, error) {
+	return nil, g()
+}
+
+// TestForceAsksGates checks that Force lifts the denial of a version that still has its tag
+// only if the gates allow the version and its signature is valid.
+func TestForceAsksGates(t *testing.T) {
+	t.Parallel()
+	errRefused := errors.New("refused")
+	refuses := testGate(func() error { return errRefused })
+	verify := func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, errRefused }
+	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
+		from := w.layout(t)
+		w.publish(t, from, publish.Created, publish.Options{})
+		w.publish(t, to, publish.Created, publish.Options{})
+		index := to.at(t, "1.2.3")
+		w.denyAsIs(t, to)
+		to.tag(t, "1.2.3", index) // as after a denial without permission to delete tags
+		promote := func(o approval.PromoteOptions) error {
+			o.Force = true
+			_, err := approval.Promote(t.Context(), to.open(t), w.address, w.version, o)
+			return err
+		}
+		_, mirrored := w.run(t, to, publish.Options{Force: true, Gates: refuses})
+		_, copied := w.copy(t, from, to, publish.Options{Force: true, Gates: refuses})
+		for name, err := range map[string]error{
+			"mirror": mirrored, "copy": copied, "promote": promote(approval.PromoteOptions{Gates: refuses}), "promote, signature": promote(approval.PromoteOptions{Verify: verify}),
+		} {
+			if !errors.Is(err, errRefused) || to.at(t, "denied-1.2.3") == "" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := promote(approval.PromoteOptions{Gates: testGate(func() error { return nil })}); err != nil || to.at(t, "denied-1.2.3") != "" {
+			t.Errorf("got %v", err)
+		}
 	})
 }
 

@@ -17,6 +17,8 @@ type job struct {
 	address provider.Address
 	version provider.Version
 	options Options
+	// action is the action for the gates.
+	action string
 }
 
 // part is a part of the facts. It is gathered when a plan needs it.

@@ -27,6 +27,7 @@ import (
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
 	"github.com/tofu-oci/tofu-oci/pkg/repository"
+	"github.com/tofu-oci/tofu-oci/pkg/source/oci"
 )
 
 // DefaultConcurrency is the default number of concurrent zip transfers. Some hosts
@@ -69,7 +70,13 @@ func Release(ctx context.Context, src provider.Source, repo repository.Repositor
 // Stage, the denial remains until the release is promoted. Overrides are recorded. See
 // [repository.Record].
 func (p *Publisher) Release(ctx context.Context, src provider.Source, repo repository.Repository, a provider.Address, v provider.Version, o Options) (Result, error) {
-	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.cache.of(repo), address: a, version: v, options: o}
+	j := job{Publisher: p, src: src, can: provider.CapabilitiesOf(src), repo: p.cache.of(repo), address: a, version: v, options: o, action: ActionPublish}
+	switch {
+	case a.IsModule():
+		j.action = ActionModule
+	case j.can.Published:
+		j.action = ActionMirror
+	}
 	f := facts{runFacts: runFacts{address: a, version: v, tag: artifact.Tag(v), release: provider.Release{Address: a, Version: v}, known: map[part]bool{}}}
 	if o.Stage {
 		f = f.staged(nil)
@@ -127,10 +134,37 @@ func (j *job) settle(ctx context.Context, f facts, r Result) error {
 	}
 	f.released, f.stored = f.now, f.now
 	c := j.candidate(f, artifact.Blob{Descriptor: f.now.Descriptor}, r)
+	if c.Denial != nil && !f.stage {
+		if err := j.verifyDenied(ctx, c); err != nil {
+			return err
+		}
+	}
 	if err := c.record(ctx, j.repo, state{}); err != nil || f.stage {
 		return err
 	}
 	return c.settle(ctx, j.repo, f.now, f.tags)
+}
+
+// verifyDenied verifies the signature of a denied version whose tag still exists, and
+// runs the gates, because without its denial, the version is released.
+func (j *job) verifyDenied(ctx context.Context, c Candidate) error {
+	i, err := repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthManifests)
+	if err != nil {
+		return err
+	}
+	c.Index = artifact.Blob{Descriptor: i.Descriptor, Bytes: i.Bytes}
+	c.Release, err = oci.FromInspection(ctx, j.repo, i, j.address, j.version, i.Index.Platforms())
+	if err == nil && j.options.Verify != nil {
+		c.Signature, err = j.options.Verify(ctx, c.Release)
+	}
+	if err != nil || c.Gates == nil {
+		return err
+	}
+	held, err := c.Gates.Enforce(ctx, j.repo, c)
+	if err == nil && held != nil {
+		err = held
+	}
+	return err
 }
 
 // decide gathers facts until they are sufficient for a plan.
