@@ -15,6 +15,7 @@ import (
 	"github.com/opencontainers/go-digest"
 
 	"github.com/tofu-oci/tofu-oci/internal/testing/origintest"
+	"github.com/tofu-oci/tofu-oci/internal/testing/patience"
 	"github.com/tofu-oci/tofu-oci/internal/testing/registrytest"
 	"github.com/tofu-oci/tofu-oci/pkg/artifact"
 	"github.com/tofu-oci/tofu-oci/pkg/provider"
@@ -331,5 +332,27 @@ func TestProgramsGetNoSecrets(t *testing.T) {
 	text, err := json.Marshal(calls(t, dir))
 	if err != nil || strings.Contains(string(text), "secret") || !strings.Contains(string(text), repositoryName) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// TestSBOMProgramAfterAnInterruptedFetch checks that the next attempt doesn't expect the
+// size of the content that an interrupted attempt has received.
+func TestSBOMProgramAfterAnInterruptedFetch(t *testing.T) {
+	t.Parallel()
+	patience.SkipIfShort(t)
+	for name, unknownSize := range map[string]bool{"stated size": false, "size by length": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachTarget(t, origintest.Options{NoPackages: unknownSize}, func(t *testing.T, w *world, to *target) {
+				o, dir := sbomOption(t, "spdx")
+				o.Platforms = []provider.Platform{haiku}
+				w.origin.Misbehave(origintest.Zip, origintest.Short(10), 2)
+				w.publish(t, to, publish.Created, o)
+				if n := len(calls(t, dir)); n != 1 {
+					t.Errorf("got %d runs", n)
+				}
+				w.wantStored(t, to, haiku)
+			})
+		})
 	}
 }

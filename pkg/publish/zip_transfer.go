@@ -91,16 +91,19 @@ func (t *zipTransfer) fetch(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { _ = body.Close() }()
-	t.pkg.Size = max(t.pkg.Size, size)
-	if err := atomicfile.CheckFreeSpace(filepath.Dir(t.path), t.pkg.Size); err != nil {
+	if err := atomicfile.CheckFreeSpace(filepath.Dir(t.path), max(t.pkg.Size, size)); err != nil {
 		return fmt.Errorf("storing %s in a temporary directory: %w", t.pkg.Filename, err)
 	}
 	content := transfer.Start(t.Progress, t.pkg, size, body)
-	return content.End(atomicfile.Write(t.path, 0o600, func(w io.Writer) error {
-		n, err := io.Copy(w, content)
-		t.pkg.Size = n
+	var n int64
+	err = content.End(atomicfile.Write(t.path, 0o600, func(w io.Writer) (err error) {
+		n, err = io.Copy(w, content)
 		return err
 	}))
+	if err == nil { // otherwise, the next attempt would expect the size of the partial content
+		t.pkg.Size = n
+	}
+	return err
 }
 
 // send pushes the zip, unless the repository has it. It computes the h1 hash in the
