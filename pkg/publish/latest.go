@@ -40,12 +40,34 @@ func copyLatest(ctx context.Context, from repository.Reader, to repository.Repos
 		return err
 	}
 	target, err := repository.Inspect(ctx, to, artifact.LatestTag, repository.DepthIndex)
-	if err != nil {
+	if err != nil || target.Digest == copied.Digest { // the target can have kept its own manifest
 		return err
 	}
-	latest, _ := provider.ParseVersion(target.Index.Annotations[ocispec.AnnotationVersion])
-	if latest.Compare(copied.Version) > 0 {
-		return nil
+	if isNewer, err := isLatestNewer(ctx, repository.ModuleReader(to), target, copied.Version); isNewer || err != nil {
+		return err
 	}
-	return WriteLatest(ctx, to, copied.Digest, target) // the target can have kept its own manifest
+	return WriteLatest(ctx, to, copied.Digest, target)
+}
+
+// isLatestNewer reports whether a module's latest tag points to a newer version than v.
+// Other tools write no annotation for the version, so isLatestNewer then looks for the
+// newest version with the same digest. If there is none, such as after the version was
+// replaced, it reports whether the repository has a newer version than v.
+func isLatestNewer(ctx context.Context, repo repository.Reader, latest repository.Inspection, v provider.Version) (bool, error) {
+	annotated, err := provider.ParseVersion(latest.Index.Annotations[ocispec.AnnotationVersion])
+	if err == nil || !latest.Exists() || latest.Dangling {
+		return annotated.Compare(v) > 0, nil
+	}
+	tags, err := repo.Tags(ctx)
+	if err != nil && !errors.Is(err, provider.ErrForbidden) && !errors.Is(err, repository.ErrNotFound) {
+		return false, err
+	}
+	versions := artifact.Tags(tags).Tagged() // empty if the registry doesn't list tags
+	for _, version := range versions {
+		i, err := repository.Inspect(ctx, repo, artifact.Tag(version), repository.DepthIndex)
+		if err != nil || i.Digest == latest.Digest {
+			return version.Compare(v) > 0, err
+		}
+	}
+	return len(versions) > 0 && versions[0].Compare(v) > 0, nil
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	svchost "github.com/hashicorp/terraform-svchost"
+	"github.com/opencontainers/go-digest"
+	ocispec "github.com/opencontainers/image-spec/specs-go/v1"
 
 	"github.com/tofu-oci/tofu-oci/internal/bundle"
 	"github.com/tofu-oci/tofu-oci/internal/gate"
@@ -474,4 +476,69 @@ func TestOlderModuleKeepsLatest(t *testing.T) {
 	if got := p.to.at(t, "latest"); got != newest || p.to.at(t, "1.9.0") == "" {
 		t.Errorf("latest is %s, want %s", got, newest)
 	}
+}
+
+// TestCopiedModuleAndLatestOfOtherTool checks that the latest tag is compared by its digest if
+// another tool wrote it without an annotation for the version.
+func TestCopiedModuleAndLatestOfOtherTool(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		tag, other string // the tag for the same manifest as latest, and a version with another manifest
+		moves      bool
+	}{
+		"newer":                       {tag: "2.0.0"},
+		"newer, with a prefix":        {tag: "v2.0.0"},
+		"older":                       {tag: "1.0.0", moves: true},
+		"older than a newer version":  {tag: "1.0.0", other: "2.0.0-beta1", moves: true},
+		"the replaced version":        {tag: "1.5.0", moves: true},
+		"no version, newest is newer": {tag: "edge", other: "2.0.0"},
+		"no version, newest is older": {tag: "edge", other: "1.0.0", moves: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, origintest.Options{})
+			p := &policies{T: t, world: w, path: paths["module copy"], to: w.layout(t), from: w.layout(t)}
+			push := func(to *target, version, content string) digest.Digest {
+				t.Helper()
+				v, err := provider.ParseVersion(version)
+				p.must(err)
+				p.version = v
+				r, err := p.pushModule(to, content, module.PushOptions{Latest: true})
+				p.must(err)
+				return r.Digest
+			}
+			was := p.withoutVersion(p.to, push(p.to, "0.1.0", "# other tool"), test.tag)
+			if test.other != "" {
+				push(p.to, test.other, "# other version")
+			}
+			p.withoutVersion(p.to, p.to.at(t, "0.1.0"), "latest")
+			want := push(p.from, "1.5.0", "# copied")
+			if !test.moves {
+				want = was
+			}
+			for range 2 {
+				p.must(p.path.run(p, publish.Options{Force: true}))
+				if got := p.to.at(t, "latest"); got != want {
+					t.Errorf("latest is %s, want %s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// withoutVersion points a tag to a copy of a module's manifest without the annotation for
+// the version.
+func (p *policies) withoutVersion(to *target, from digest.Digest, tag string) digest.Digest {
+	p.Helper()
+	repo := to.open(p.T)
+	d, data, err := repo.Manifest(p.Context(), from.String())
+	p.must(err)
+	var manifest ocispec.Manifest
+	p.must(json.Unmarshal(data, &manifest))
+	delete(manifest.Annotations, ocispec.AnnotationVersion)
+	data, err = json.Marshal(manifest)
+	p.must(err)
+	d.Digest, d.Size = digest.FromBytes(data), int64(len(data))
+	p.must(repo.PushTag(p.Context(), artifact.Blob{Descriptor: d, Bytes: data}, tag, to.at(p.T, tag)))
+	return d.Digest
 }
