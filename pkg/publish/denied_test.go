@@ -104,7 +104,9 @@ func TestForceAsksGates(t *testing.T) {
 	t.Parallel()
 	errRefused := errors.New("refused")
 	refuses := testGate(func() error { return errRefused })
-	verify := func(context.Context, provider.Release) (provider.Verdict, error) { return provider.Verdict{}, errRefused }
+	verify := func(context.Context, provider.Release) (provider.Verdict, error) {
+		return provider.Verdict{}, errRefused
+	}
 	eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 		from := w.layout(t)
 		w.publish(t, from, publish.Created, publish.Options{})
