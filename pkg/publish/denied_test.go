@@ -75,6 +75,7 @@ func TestDeniedDuringGate(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			eachTarget(t, origintest.Options{}, func(t *testing.T, w *world, to *target) {
 				w.stage(t, to, publish.Created, pendingTag, publish.Options{})
 				wantDenied(t, flow(w, to, testGate(func() error {
