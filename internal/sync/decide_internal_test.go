@@ -196,7 +196,7 @@ func TestDecide(t *testing.T) {
 		"restore what is locked":          {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0", main: "2.0.0 pruned-1.0.0", pruned: "1.0.0:90d", prune: keep(0), unchanged: 1, want: "restore main pruned-1.0.0"},
 		"restore without pruning":         {settings: newest, origin: "1.0.0", main: "pruned-1.0.0", want: "restore main pruned-1.0.0"},
 		"pruning was interrupted":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pruned-1.0.0", unselected: "1.0.0:90d", pruned: "1.0.0:0d", prune: keep(0), unchanged: 1, want: "prune main 1.0.0"},
-		"pruning was interrupted, wanted": {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-1.0.0", unselected: "1.0.0:90d", pruned: "1.0.0:0d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
+		"pruning was interrupted, wanted": {settings: newest, origin: "1.0.0", main: "1.0.0 pruned-1.0.0", prune: keep(0), want: "restore main pruned-1.0.0"},
 		"never a denied version":          {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 denied-1.0.0 pruned-0.9.0", deny: "0.9.0", pruned: "0.9.0:900d", unselected: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
 		"never a pending version":         {settings: newest, origin: "2.0.0", main: "2.0.0 1.0.0 pending-1.0.0 pruned-0.9.0 pending-0.9.0", pruned: "0.9.0:900d", unselected: "1.0.0:900d", prune: keep(0), unchanged: 1, want: "unmark main 1.0.0"},
 		"never what is locked":            {requirements: []string{"", "lock:1.0.0"}, settings: newest, origin: "2.0.0 1.0.0", main: "2.0.0 1.0.0", prune: keep(0), unchanged: 2},

@@ -30,7 +30,7 @@ func (d *decider) decideRelease(i int, v selected) {
 		d.fail(v.Version, v.Err)
 	case v.Held != nil:
 		d.add(a, Hold, tooYoung(v.Held)).Eligible = v.Held.Eligible
-	case s.pruned[v.Version] && !s.tagged[v.Version]: // a version with both tags is not pruned
+	case s.pruned[v.Version]:
 		a.Tag = artifact.PrunedTag(v.Version)
 		if t.from >= 0 {
 			a.Source = d.targets[t.from].repository // source for restoring lost content
