@@ -113,37 +113,41 @@ func (p promotion) run(ctx context.Context) (Result, error) {
 	if err != nil {
 		return r, err
 	}
+	promoted := pending
 	if r.Status == publish.Unchanged {
-		r.Digest = version.Digest
-		if err := p.verifyDenied(ctx, &r, version); err != nil {
-			return r, err
-		}
+		promoted, r.Digest = version, version.Digest
+	}
+	if r.Status == publish.Unchanged && r.Record == nil {
 		if err := p.record(ctx, &r, version); err != nil {
 			return r, err
 		}
-		return p.deleteTags(ctx, r, pending, version)
+		return p.deletePending(ctx, r, pending, version)
 	}
-	// 3. Verify the signature, and write the tag.
-	release, err := p.verify(ctx, &r, pending)
+	// 3. Verify the signature, and write the tag. The same steps apply if the version has
+	// its tag and only its denial is deleted, because this also releases the version.
+	release, err := p.verify(ctx, &r, promoted)
 	if err != nil {
 		return r, err
 	}
 	if p.options.DryRun {
-		err := p.record(ctx, &r, pending)
+		err := p.record(ctx, &r, promoted)
 		return r, err
 	}
-	return p.commit(ctx, r, release, pending, version)
+	return p.commit(ctx, r, release, promoted, version)
 }
 
 // commit writes the tag of the version. Then it deletes the pending, pruned, or denial
 // tag that the new tag replaces.
 func (p promotion) commit(ctx context.Context, r Result, release provider.Release, pending, version repository.Inspection) (Result, error) {
-	done, err := publish.Commit(ctx, p.repo, p.candidate(r, release, pending, version), func(ctx context.Context) (repository.Inspection, error) {
+	done, err := publish.Commit(ctx, p.repo, publish.Candidate{
+		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
+		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
+	}, func(ctx context.Context) (repository.Inspection, error) {
 		if err := p.record(ctx, &r, pending); err != nil {
 			return repository.Inspection{}, err
 		}
-		if err := p.forgetPruning(ctx, pending); err != nil {
-			return repository.Inspection{}, err
+		if err := p.forgetPruning(ctx, pending); err != nil || r.Status == publish.Unchanged {
+			return version, err
 		}
 		return repository.WriteTag(ctx, p.repo, indexOf(pending), r.Tag, version.Digest)
 	})
@@ -153,37 +157,15 @@ func (p promotion) commit(ctx context.Context, r Result, release provider.Releas
 	if err != nil {
 		return r, err
 	}
-	r.From, r.PendingTagError = pending.Tag, done.PendingTagError
+	if r.PendingTagError = done.PendingTagError; r.Status != publish.Unchanged {
+		r.From = pending.Tag
+	}
 	if _, pruned := artifact.ParsePruned(pending.Tag); pruned {
 		if r.PendingTagError, err = p.deleteTag(ctx, pending, done.Now); err == nil {
 			err = p.confirm(ctx, pending, done.Now)
 		}
 	}
 	return r, err
-}
-
-func (p promotion) candidate(r Result, release provider.Release, pending, version repository.Inspection) publish.Candidate {
-	return publish.Candidate{
-		Action: p.action, Release: release, Index: indexOf(pending), Existing: version, Denial: r.Record, AllowPending: true,
-		Gates: p.options.Gates, Signature: r.Verdict, Signer: p.options.Signer,
-	}
-}
-
-// verifyDenied verifies the signature of a denied version whose tag still exists, and
-// runs the gates, because without its denial, the version is released.
-func (p promotion) verifyDenied(ctx context.Context, r *Result, version repository.Inspection) error {
-	if r.Record == nil {
-		return nil
-	}
-	release, err := p.verify(ctx, r, version)
-	if err != nil || p.options.DryRun || p.options.Gates == nil {
-		return err
-	}
-	held, err := p.options.Gates.Enforce(ctx, p.repo, p.candidate(*r, release, version, version))
-	if err == nil && held != nil {
-		err = held
-	}
-	return err
 }
 
 // confirm writes the tag of a restored version again if the tag is missing. Another run
@@ -309,18 +291,14 @@ func (p promotion) decide(ctx context.Context, pending, version repository.Inspe
 	return status, nil
 }
 
-// deleteTags deletes the pending tag and the tag of an overridden denial. version is
-// the inspection of the version's tag.
-func (p promotion) deleteTags(ctx context.Context, r Result, pending, version repository.Inspection) (Result, error) {
-	if p.options.DryRun || !pending.Exists() && r.Record == nil {
+// deletePending deletes the pending tag. version is the inspection of the version's tag.
+func (p promotion) deletePending(ctx context.Context, r Result, pending, version repository.Inspection) (_ Result, err error) {
+	if p.options.DryRun || !pending.Exists() {
 		return r, nil
 	}
 	version.Tag, r.From = r.Tag, pending.Tag
-	var err error
-	if r.PendingTagError, err = p.deleteTag(ctx, pending, version); err != nil || r.Record == nil {
-		return r, err
-	}
-	return r, r.Record.Remove(ctx, p.repo)
+	r.PendingTagError, err = p.deleteTag(ctx, pending, version)
+	return r, err
 }
 
 func indexOf(i repository.Inspection) artifact.Blob {

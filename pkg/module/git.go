@@ -113,8 +113,8 @@ func (t *workTree) addSubmodule(ctx context.Context, name string) error {
 	return err
 }
 
-// isRepository reports whether dir contains .git. It returns false if dir contains links,
-// because an index from an unpacked archive could point to other repositories.
+// isRepository reports whether dir contains .git. It returns false if dir's path contains
+// links, because an index from an unpacked archive could refer to other repositories.
 func isRepository(dir string) bool {
 	if resolved, err := filepath.EvalSymlinks(dir); err != nil || resolved != dir {
 		return false

@@ -264,35 +264,6 @@ func TestMirrorGit(t *testing.T) {
 	want(t, w.mirror(t, "", forced), "1.0.0 replaced")
 }
 
-// TestMirrorLiftsDenial checks that Force lifts a denial even if the target still has the module
-// under its tag, because the registry didn't delete the tag.
-func TestMirrorLiftsDenial(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.commit(t, "v1.0.0", files)
-	w.add("1.0.0", "git::https://HOST/git/vpc.git?ref=v1.0.0")
-	want(t, w.mirror(t, "", module.MirrorOptions{}), "1.0.0 created")
-	v := version(t, "1.0.0")
-	before, err := repository.Inspect(t.Context(), w.target, "1.0.0", repository.DepthIndex)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := approval.Deny(t.Context(), w.target, provider.ModuleAddress(w.target.String()), v, approval.DenyOptions{Reason: "test"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.target.PushTag(t.Context(), artifact.Blob{Descriptor: before.Descriptor, Bytes: before.Bytes}, "1.0.0", ""); err != nil {
-		t.Fatal(err)
-	}
-	forced := module.MirrorOptions{}
-	forced.Target = func(provider.Address) (repository.Repository, publish.Options, error) {
-		return w.target, publish.Options{Force: true}, nil
-	}
-	want(t, w.mirror(t, "@1.0.0", forced), "1.0.0 unchanged")
-	if err := repository.CheckDenied(t.Context(), w.target, v); err != nil {
-		t.Error(err)
-	}
-}
-
 // mustCommit commits the same files as a child of a commit without files.
 func mustCommit(t *testing.T, w *world, files map[string]string) string {
 	t.Helper()
@@ -597,18 +568,19 @@ func tokenFor(host string) func(context.Context, svchost.Hostname) (origin.Token
 	}
 }
 
-// TestMirrorDenied checks that a denied version is not fetched.
+// TestMirrorDenied checks that a denied version is not fetched, and that Force lifts the
+// denial even if the version still has its tag, because the registry didn't delete it.
 func TestMirrorDenied(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.commit(t, "v1.0.0", files)
 	w.add("1.0.0", "git::https://HOST/git/vpc.git?ref=v1.0.0")
 	want(t, w.mirror(t, "", module.MirrorOptions{}), "1.0.0 created")
-	r, err := module.ParseReference(w.target.String())
+	before, err := repository.Inspect(t.Context(), w.target, "1.0.0", repository.DepthIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := approval.Deny(t.Context(), w.target, r.Release().Address, version(t, "1.0.0"), approval.DenyOptions{Reason: "broken"}); err != nil {
+	if _, err := approval.Deny(t.Context(), w.target, provider.ModuleAddress(w.target.String()), version(t, "1.0.0"), approval.DenyOptions{Reason: "broken"}); err != nil {
 		t.Fatal(err)
 	}
 	w.requests = nil
@@ -619,5 +591,16 @@ func TestMirrorDenied(t *testing.T) {
 	}
 	if len(w.requests) > 4 {
 		t.Errorf("%d git requests, want only lists of refs", len(w.requests))
+	}
+	if err := w.target.PushTag(t.Context(), artifact.Blob{Descriptor: before.Descriptor, Bytes: before.Bytes}, "1.0.0", ""); err != nil {
+		t.Fatal(err)
+	}
+	forced := module.MirrorOptions{}
+	forced.Target = func(provider.Address) (repository.Repository, publish.Options, error) {
+		return w.target, publish.Options{Force: true}, nil
+	}
+	want(t, w.mirror(t, "@1.0.0", forced), "1.0.0 unchanged")
+	if err := repository.CheckDenied(t.Context(), w.target, version(t, "1.0.0")); err != nil {
+		t.Error(err)
 	}
 }

@@ -126,7 +126,7 @@ func (c Candidate) recheck(ctx context.Context, repo repository.Repository, writ
 	}
 	err = repository.Untag(ctx, repo, artifact.Tag(c.Release.Version), written.Digest, repository.Inspection{})
 	if err != nil && !errors.Is(err, repository.ErrTagMoved) {
-		return fmt.Errorf("the version was denied after it had been checked: %w", err)
+		return fmt.Errorf("the version was denied after it had been checked, but deleting its tag failed: %w", err)
 	}
 	return &repository.DeniedError{Record: record}
 }
@@ -288,16 +288,15 @@ func (c Candidate) override(s state) string {
 	return ""
 }
 
-// settle deletes the denial and the pending tag that a released index replaces. It is
-// used if the tag was already right, so that [Commit] didn't write it. tags contains
-// the tags of the repository.
+// settle deletes the pending tag that a released index replaces. It is used if the tag
+// was already right, so that [Commit] didn't write it. tags contains the tags of the
+// repository.
 func (c Candidate) settle(ctx context.Context, repo repository.Repository, released repository.Inspection, tags []string) error {
-	if slices.Contains(tags, artifact.PendingTag(c.Release.Version)) && c.isGated() {
-		if _, err := c.dropPending(ctx, repo, released); err != nil {
-			return err
-		}
+	if !slices.Contains(tags, artifact.PendingTag(c.Release.Version)) || !c.isGated() {
+		return nil
 	}
-	return c.dropDenial(ctx, repo)
+	_, err := c.dropPending(ctx, repo, released)
+	return err
 }
 
 func (c Candidate) dropPending(ctx context.Context, repo repository.Repository, released repository.Inspection) (tagErr, err error) {

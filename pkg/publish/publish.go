@@ -135,9 +135,7 @@ func (j *job) settle(ctx context.Context, f facts, r Result) error {
 	f.released, f.stored = f.now, f.now
 	c := j.candidate(f, artifact.Blob{Descriptor: f.now.Descriptor}, r)
 	if c.Denial != nil && !f.stage {
-		if err := j.verifyDenied(ctx, c); err != nil {
-			return err
-		}
+		return j.lift(ctx, c)
 	}
 	if err := c.record(ctx, j.repo, state{}); err != nil || f.stage {
 		return err
@@ -145,9 +143,9 @@ func (j *job) settle(ctx context.Context, f facts, r Result) error {
 	return c.settle(ctx, j.repo, f.now, f.tags)
 }
 
-// verifyDenied verifies the signature of a denied version whose tag still exists, and
-// runs the gates, because without its denial, the version is released.
-func (j *job) verifyDenied(ctx context.Context, c Candidate) error {
+// lift deletes the denial of a version whose tag still exists. Because this releases the
+// version, lift verifies its signature and commits it, as if the tag were written.
+func (j *job) lift(ctx context.Context, c Candidate) error {
 	i, err := repository.Inspect(ctx, j.repo, artifact.Tag(j.version), repository.DepthManifests)
 	if err != nil {
 		return err
@@ -157,12 +155,12 @@ func (j *job) verifyDenied(ctx context.Context, c Candidate) error {
 	if err == nil && j.options.Verify != nil {
 		c.Signature, err = j.options.Verify(ctx, c.Release)
 	}
-	if err != nil || c.Gates == nil {
+	if err != nil {
 		return err
 	}
-	held, err := c.Gates.Enforce(ctx, j.repo, c)
-	if err == nil && held != nil {
-		err = held
+	done, err := Commit(ctx, j.repo, c, func(context.Context) (repository.Inspection, error) { return i, nil })
+	if err == nil && done.Held != nil {
+		err = done.Held
 	}
 	return err
 }
